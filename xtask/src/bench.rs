@@ -3,6 +3,7 @@
 
 mod child;
 mod compacting;
+mod hostile;
 mod live;
 mod measure;
 mod prose;
@@ -17,8 +18,8 @@ use std::process::Command;
 
 use crate::conformance;
 use crate::run::{Outcome, cargo, output, release_binary, succeed, target};
-use measure::{Programs, Row, measure_size};
-use table::Report;
+use measure::{Programs, measure_size};
+use table::Table;
 
 const USAGE: &str = "\
 usage: cargo xtask bench retention [...], or
@@ -27,25 +28,17 @@ usage: cargo xtask bench retention [...], or
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
   --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying,
-                  live: thousands of turns, or terminal: first screens and keys
+                  hostile: sessions made to be slow, live: thousands of turns, or terminal: first screens and keys
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)";
 
-/// What is measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    All,
-    Sessions,
-    Trim,
-    Compact,
-    Live,
-    Terminal,
-}
+/// What can be measured, in the order of the report.
+const PARTS: [&str; 6] = ["sessions", "trim", "compact", "hostile", "live", "terminal"];
 
 struct Options {
     sizes: Vec<usize>,
     runs: usize,
-    part: Part,
+    part: Option<&'static str>,
     pi: Option<PathBuf>,
     without_pi: bool,
 }
@@ -58,43 +51,29 @@ pub fn run(arguments: &[String]) -> Outcome {
         return retention::run(rest);
     }
     let options = parse(arguments)?;
-    let report = match options.part {
-        Part::Trim => Report {
-            trimming: trim::measure(&build_child()?, options.runs)?,
-            ..Report::default()
-        },
-        Part::Compact => Report {
-            compacting: compacting::measure(&build_child()?, &folder(), options.runs)?,
-            ..Report::default()
-        },
-        Part::Live => Report {
-            living: live::measure(&release_binary()?)?,
-            ..Report::default()
-        },
-        Part::Terminal => Report {
-            terminal: measure_terminal(&release_binary()?)?,
-            ..Report::default()
-        },
-        part @ (Part::All | Part::Sessions) => {
-            let programs = build(&options)?;
-            let mut report = sessions(&programs, &options)?;
-            if part == Part::All {
-                report.trimming = trim::measure(&programs.child, options.runs)?;
-                report.compacting = compacting::measure(&programs.child, &folder(), options.runs)?;
-                report.living = live::measure(&programs.agent_cli)?;
-                report.terminal = measure_terminal(&programs.agent_cli)?;
-            }
-            report
+    for part in PARTS {
+        if options.part.is_none_or(|only| only == part) {
+            print!("{}", measure(part, &options)?.markdown());
         }
-    };
-    print!("{}", report.markdown());
+    }
     Ok(())
 }
 
-/// Measures the terminal, with a session of 100,000 entries.
-fn measure_terminal(program: &Path) -> Outcome<Vec<terminal::Row>> {
-    let file = session::session(&folder(), 100_000);
-    terminal::measure(program, &file.map_err(|error| error.to_string())?)
+fn measure(part: &str, options: &Options) -> Outcome<Table> {
+    match part {
+        "trim" => trim::measure(&build_child()?, options.runs),
+        "compact" => compacting::measure(&build_child()?, &folder(), options.runs),
+        "hostile" => hostile::measure(&build_child()?, &folder(), options.runs),
+        "live" => live::measure(&release_binary()?),
+        "terminal" => {
+            let file = session::session(&folder(), 100_000);
+            terminal::measure(
+                &release_binary()?,
+                &file.map_err(|error| error.to_string())?,
+            )
+        }
+        _ => sessions(&build(options)?, options),
+    }
 }
 
 /// Returns where generated sessions are.
@@ -102,19 +81,21 @@ fn folder() -> PathBuf {
     target().join("bench")
 }
 
-fn sessions(programs: &Programs, options: &Options) -> Outcome<Report> {
+fn sessions(programs: &Programs, options: &Options) -> Outcome<Table> {
     let folder = folder();
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows = Vec::new();
     for entries in &options.sizes {
         eprintln!("{entries} entries: {} runs of each", options.runs);
         let file = session::session(&folder, *entries)
             .map_err(|error| format!("{}: {error}", folder.display()))?;
-        rows.extend(measure_size(programs, &file, *entries, options.runs)?);
+        let measured = measure_size(programs, &file, *entries, options.runs)?;
+        rows.extend(measured.iter().map(measure::Row::cells));
     }
-    Ok(Report {
+    Ok(Table {
+        title: "",
+        head: &measure::HEAD,
         rows,
         notes: notes(programs, options.runs)?,
-        ..Report::default()
     })
 }
 
@@ -127,7 +108,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
     let mut options = Options {
         sizes: vec![1_000, 10_000, 100_000],
         runs: 7,
-        part: Part::All,
+        part: None,
         pi: None,
         without_pi: false,
     };
@@ -137,7 +118,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         match word.as_str() {
             "--sizes" => options.sizes = sizes(value()?)?,
             "--runs" => options.runs = count(value()?)?,
-            "--only" => options.part = part(value()?)?,
+            "--only" => options.part = Some(part(value()?)?),
             "--pi" => options.pi = Some(PathBuf::from(value()?)),
             "--no-pi" => options.without_pi = true,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
@@ -146,15 +127,9 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
     Ok(options)
 }
 
-fn part(name: &str) -> Outcome<Part> {
-    match name {
-        "sessions" => Ok(Part::Sessions),
-        "trim" => Ok(Part::Trim),
-        "compact" => Ok(Part::Compact),
-        "live" => Ok(Part::Live),
-        "terminal" => Ok(Part::Terminal),
-        _ => Err(format!("there is no part {name}\n\n{USAGE}")),
-    }
+fn part(name: &str) -> Outcome<&'static str> {
+    let part = PARTS.into_iter().find(|part| *part == name);
+    part.ok_or_else(|| format!("there is no part {name}\n\n{USAGE}"))
 }
 
 fn sizes(text: &str) -> Outcome<Vec<usize>> {

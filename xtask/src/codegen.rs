@@ -20,23 +20,19 @@ pub fn run() -> Outcome {
 pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     let docs = root().join("docs");
     let schemas = [
-        ("reference/settings", agent_cli::settings::schema_text()),
+        ("reference/settings", agent_settings::schema_text()),
         ("reference/events", agent_session::event::schema_text()),
-        ("reference/rpc", agent_cli::rpc_schema_text()),
+        ("reference/rpc", agent_rpc::schema_text()),
     ];
     let parts = [
-        (
-            "reference/settings",
-            "keys",
-            agent_cli::settings::key_table(),
-        ),
+        ("reference/settings", "keys", agent_settings::key_table()),
         (
             "reference/events",
             "events",
             agent_session::event::reference(),
         ),
         ("reference/hooks", "hooks", hooks::reference()),
-        ("reference/rpc", "commands", agent_cli::rpc_reference()),
+        ("reference/rpc", "commands", agent_rpc::reference()),
         ("reference/tools", "tools", tool_table()),
         ("explanation/loss", "shares", loss_table::table()?),
     ];

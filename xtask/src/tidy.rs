@@ -16,13 +16,17 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("session-model", &[]),
     ("compaction-core", &["session-model"]),
     ("llm-providers", &["session-model"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
     ("session-import", &["session-model"]),
+    (
+        "session-finder",
+        &["session-model", "session-store", "session-import"],
+    ),
     ("session-html", &["session-model", "compaction-core"]),
     ("agent-tools", &["session-model", "llm-providers", "hooks"]),
     (
@@ -34,6 +38,29 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "llm-providers",
             "session-store",
             "agent-tools",
+        ],
+    ),
+    (
+        "agent-rpc",
+        &[
+            "session-model",
+            "compaction-core",
+            "llm-providers",
+            "session-store",
+            "agent-tools",
+            "agent-session",
+        ],
+    ),
+    (
+        "agent-settings",
+        &[
+            "session-model",
+            "compaction-core",
+            "hooks",
+            "llm-providers",
+            "session-store",
+            "agent-tools",
+            "agent-session",
         ],
     ),
     (
@@ -65,10 +92,13 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "hooks",
             "llm-providers",
             "session-store",
+            "session-finder",
             "session-html",
             "session-import",
             "agent-tools",
             "agent-session",
+            "agent-settings",
+            "agent-rpc",
             "agent-acp",
             "agent-tui",
         ],
@@ -85,6 +115,8 @@ const LAYERS: [(&str, &[&str]); 14] = [
             "session-import",
             "agent-tools",
             "agent-session",
+            "agent-settings",
+            "agent-rpc",
             "agent-cli",
             "test-support",
         ],

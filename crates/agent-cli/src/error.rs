@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use agent_session::summarize::ModelReport;
+use agent_settings::SettingsError;
 use agent_tools::WorkspaceError;
 use serde::Serialize;
 use session_store::error::{cause, shown};
@@ -140,6 +141,10 @@ fn hint(advice: &Advice) -> String {
         Advice::MigrateAndFork(name) => {
             return format!("; run agent-cli migrate {name} --out FILE first, then fork FILE");
         }
+        Advice::Import(path) => {
+            let path = path.display();
+            return format!("; run agent-cli import {path} --out NEW and use NEW");
+        }
         Advice::NewName => "; --out never overwrites, choose another name",
         Advice::ListEntries => "; agent-cli tree lists the ids",
         Advice::ListSessions => "; agent-cli sessions list --all shows those that are there",
@@ -155,6 +160,15 @@ fn hint(advice: &Advice) -> String {
         _ => "",
     };
     fixed.to_owned()
+}
+
+impl From<SettingsError> for Error {
+    fn from(error: SettingsError) -> Self {
+        match error {
+            SettingsError::Cancelled => Self::Cancelled,
+            error => Self::Usage(error.to_string()),
+        }
+    }
 }
 
 impl From<WorkspaceError> for Error {

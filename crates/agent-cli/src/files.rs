@@ -11,9 +11,8 @@ use session_store::{
 
 use crate::cancel;
 use crate::error::Error;
-use crate::find::session_path;
-use crate::foreign::{self, Bytes, ReadAs};
 use crate::ui::progress::Reading;
+use session_finder::{Bytes, ReadAs, session_path};
 
 /// Shows how far reading is, and stops it once the user has cancelled.
 #[derive(Default)]
@@ -74,7 +73,8 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
     let mut watching = Watching::default();
     let head = bytes.beginning(path)?;
     if let Some(format) = detect(&head) {
-        let (file, read_as) = foreign::open(path, format, bytes, &mut watching)?;
+        let (file, read_as) =
+            session_finder::open(path, format, bytes, &mut watching, cancel::is_cancelled)?;
         let read_as = Some(read_as);
         return Ok(ReadSession { file, read_as });
     }
@@ -88,17 +88,18 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
 /// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, or of a session of opencode; those of
 /// another file stay there.
 pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
-    if let Some(bytes) = foreign::opencode::read(path)? {
+    if let Some(bytes) = session_finder::opencode::read(path)? {
         return Ok(Bytes::Memory(bytes));
     }
     let read = SessionFile::read_pipe(path, &mut Watching::default())?;
-    read.map_or(Bytes::File, Bytes::Memory).unpacked(path)
+    let bytes = read.map_or(Bytes::File, Bytes::Memory);
+    Ok(bytes.unpacked(path, cancel::is_cancelled)?)
 }
 
 /// Opens a session for writing; names are those of [`open_session`]. One of another program is refused.
 pub fn open_writer(path: &Path) -> Result<SessionWriter, Error> {
     let path = &*session_path(path)?;
-    foreign::refuse(path)?;
+    session_finder::refuse(path)?;
     let opened = SessionWriter::open_observed(path, &mut Watching::default());
     opened.map_err(|error| {
         let head = Bytes::File.beginning(path).unwrap_or_default();
@@ -118,7 +119,7 @@ fn explained(error: StoreError, head: &[u8]) -> Error {
     match Error::from(error) {
         Error::Session { path, reason } if is_unknown => Error::Session {
             path,
-            reason: reason + &foreign::resemblance(head),
+            reason: reason + &session_finder::resemblance(head),
         },
         other => other,
     }

@@ -4,20 +4,16 @@
 //! the core, and shows what it answers. Every command works without a key and
 //! without a network.
 
-mod agents;
 pub mod cancel;
 mod commands;
 pub mod error;
 mod extensions;
 mod files;
-mod find;
-mod foreign;
 pub mod models;
 mod options;
-pub mod settings;
 mod ui;
 
-pub use commands::{rpc_reference, rpc_schema_text, run_program};
+pub use commands::run_program;
 
 /// The command line, for programs that describe it.
 pub mod args {

@@ -10,7 +10,7 @@ use session_model::{Leaf, ModelRef, SessionTree};
 
 use crate::error::Error;
 use crate::models::DEFAULT_WINDOW;
-use crate::settings::{AppSettings, Loaded, Sources, load_layers};
+use agent_settings::{AppSettings, Loaded, Sources, load_layers};
 
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
@@ -125,7 +125,10 @@ impl Global {
 
     /// Returns where settings come from in this process.
     pub(crate) fn settings_sources(&self) -> Result<Sources, Error> {
-        Sources::of_process(self.settings.as_deref(), &self.set)
+        Ok(Sources {
+            is_cancelled: Some(crate::cancel::is_cancelled),
+            ..Sources::of_process(self.settings.as_deref(), &self.set)?
+        })
     }
 
     /// Returns all settings, and where each value comes from. They are read once per process.

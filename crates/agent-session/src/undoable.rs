@@ -43,7 +43,7 @@ pub enum NoRedo {
     NoUndo,
     /// Other work came since.
     #[error(
-        "the session has gone on since the newest undo; what was undone ends in entry {0}, and going there leads back to it"
+        "the session has gone on since the newest undo; what was undone ends in entry {0}; go to that entry to continue from it"
     )]
     GoneOn(EntryId),
     /// The undo does not say from where.

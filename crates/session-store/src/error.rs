@@ -122,6 +122,8 @@ pub enum Advice {
     Migrate(PathBuf),
     /// Convert the session of this name first, and fork the result.
     MigrateAndFork(String),
+    /// Convert the session at this path, which another program wrote, and use the result.
+    Import(PathBuf),
     /// Choose a name that no file has.
     NewName,
     /// Look up the ids of the entries.

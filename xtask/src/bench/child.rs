@@ -6,9 +6,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
-use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
+use session_model::{
+    CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, RoleOrder, Wording,
+    build_context, convert_to_llm, pair_calls,
+};
 use session_store::{SessionFile, SessionWriter, SyncPolicy};
 
+use super::live::peak_kilobytes;
 use super::{compacting, trim};
 use crate::run::Outcome;
 
@@ -23,7 +27,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     let (nanoseconds, answer) = measure(kind, Path::new(file))?;
     let line = serde_json::json!({
         "nanoseconds": nanoseconds,
-        "peak_kilobytes": peak_kilobytes(),
+        "peak_kilobytes": peak_kilobytes("self"),
         "answer": answer,
     });
     println!("{line}");
@@ -41,6 +45,7 @@ fn measure(kind: &str, file: &Path) -> Outcome<(u64, u64)> {
         "plan" => timed(|| plan(file)),
         "compact" => compact(file, false),
         "compact-plain" => compact(file, true),
+        "pair" => pair(file),
         "append" => append(file, SyncPolicy::Never),
         "append-synced" => append(file, SyncPolicy::Always),
         _ => Err(format!("cannot measure {kind}")),
@@ -96,6 +101,16 @@ fn plan(file: &Path) -> Outcome<u64> {
     Ok(plan.entries.len() as u64)
 }
 
+/// Pairs the calls and results of a context; returns how many messages there are then.
+fn pair(file: &Path) -> Outcome<(u64, u64)> {
+    let session = open(file)?;
+    let path = session.tree().path(session.tree().leaf());
+    let context = build_context(&path, ContextRules::Own);
+    let messages = context.messages().map(|(_, message)| message);
+    let messages = convert_to_llm(messages, Wording::Own);
+    timed(|| Ok(pair_calls(messages, RoleOrder::Any).0.len() as u64))
+}
+
 /// Compacts an open session with the extractive summarizer; nothing is written.
 fn compact(file: &Path, plain: bool) -> Outcome<(u64, u64)> {
     let session = open(file)?;
@@ -130,13 +145,4 @@ fn compaction(session: &SessionFile) -> (EntryDraft, Option<EntryId>) {
         system: None,
     };
     (EntryDraft::Compaction(Box::new(draft)), leaf)
-}
-
-/// Returns the most memory that was resident, where the system tells.
-fn peak_kilobytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().trim_end_matches("kB").trim().parse().ok()
 }

@@ -10,7 +10,7 @@ use test_support::needles::transcript;
 
 use super::measure::{Sample, median_peak, median_time, sample};
 use super::session;
-use super::table::{megabytes, millis, quotient};
+use super::table::{Table, cell, megabytes, millis, quotient};
 use crate::run::Outcome;
 
 /// Bytes of the sessions that are all context, each ten times as large as the one before.
@@ -25,68 +25,75 @@ const VARIANTS: [(&str, &str); 2] = [
     ("with ledger and verification", "compact"),
 ];
 
-/// The figures for one session.
-pub struct Row {
-    session: String,
-    variant: &'static str,
-    samples: Vec<Sample>,
-    /// Nanoseconds of the same without ledger and verification.
-    plain: Option<u64>,
-    /// Nanoseconds of the tenth part, where it was measured.
-    tenth: Option<u64>,
-}
-
 /// Measures in processes of their own, by the release build of xtask at `child`.
-pub fn measure(child: &Path, folder: &Path, runs: usize) -> Outcome<Vec<Row>> {
-    let mut rows: Vec<Row> = Vec::new();
+pub fn measure(child: &Path, folder: &Path, runs: usize) -> Outcome<Table> {
+    let mut rows = Vec::new();
     let mut tenths = [None; VARIANTS.len()];
     for bytes in CONTEXTS {
         let file = generated(folder, bytes)?;
         let title = format!("a context of {:.1} MB", bytes as f64 / 1e6);
-        let before = std::mem::take(&mut tenths);
-        let added = variants(child, &file, &title, runs, before)?;
-        for (tenth, row) in tenths.iter_mut().zip(&added) {
-            *tenth = median_time(&row.samples);
-        }
-        rows.extend(added);
+        tenths = variants(child, &file, &title, runs, tenths, &mut rows)?;
     }
     let file =
         session::session(folder, LONG).map_err(|error| format!("{}: {error}", folder.display()))?;
     let title = format!("the end of {LONG} entries");
-    rows.extend(variants(
+    variants(
         child,
         &file,
         &title,
         runs,
         [None; VARIANTS.len()],
-    )?);
-    Ok(rows)
+        &mut rows,
+    )?;
+    let note = "Context, plan, extractive summary and the entries to append, of an open session. The ratio to the same \
+                without the ledger should stay near one, and ten times the context take ten times as long.";
+    Ok(Table {
+        title: "Compacting",
+        head: &[
+            "session",
+            "summary",
+            "ms",
+            "MB",
+            "/ without",
+            "/ a tenth of it",
+        ],
+        rows,
+        notes: vec![note.to_owned()],
+    })
 }
 
+/// Adds the rows of one session, each compared with that of its tenth part; returns their times.
 fn variants(
     child: &Path,
     file: &Path,
     title: &str,
     runs: usize,
     tenths: [Option<u64>; VARIANTS.len()],
-) -> Outcome<Vec<Row>> {
+    rows: &mut Vec<Vec<String>>,
+) -> Outcome<[Option<u64>; VARIANTS.len()]> {
     eprintln!("compacting {title}: {runs} runs of each");
-    let mut rows: Vec<Row> = Vec::new();
-    for ((variant, kind), tenth) in VARIANTS.into_iter().zip(tenths) {
-        let mut samples = Vec::new();
-        for _ in 0..runs {
-            let mut run = Command::new(child);
-            samples.push(sample(run.args(["bench-child", kind]).arg(file))?);
-        }
-        rows.push(Row {
-            session: title.to_owned(),
-            variant,
-            samples,
-            plain: rows.first().and_then(|row| median_time(&row.samples)),
-            tenth,
-        });
+    let mut times = [None; VARIANTS.len()];
+    for (place, (variant, kind)) in VARIANTS.into_iter().enumerate() {
+        let samples = samples(child, kind, file, runs)?;
+        times[place] = median_time(&samples);
+        let plain = times[0].filter(|_| place > 0);
+        rows.push(vec![
+            title.to_owned(),
+            variant.to_owned(),
+            cell(times[place].map(millis)),
+            cell(median_peak(&samples).map(megabytes)),
+            cell(quotient(times[place], plain)),
+            cell(quotient(times[place], tenths[place])),
+        ]);
     }
-    Ok(rows)
+    Ok(times)
+}
+
+/// Runs `bench-child KIND FILE` so often.
+pub fn samples(child: &Path, kind: &str, file: &Path, runs: usize) -> Outcome<Vec<Sample>> {
+    (0..runs)
+        .map(|_| sample(Command::new(child).args(["bench-child", kind]).arg(file)))
+        .collect()
 }
 
 /// Returns a session of so many bytes without a compaction, written when it is not there yet.
@@ -117,30 +124,6 @@ pub fn compact(session: &session_model::SessionTree, plain: bool) -> Outcome<u64
     let applied = plan.apply(&plan.answer_extractive());
     applied.map_err(|error| error.to_string())?;
     Ok(plan.entries.len() as u64)
-}
-
-/// Returns the figures as a table in Markdown.
-pub fn markdown(rows: &[Row]) -> String {
-    let mut out = "| session | summary | ms | MB | / without | / a tenth of it |\n".to_owned();
-    out.push_str("| :--- | :--- | ---: | ---: | ---: | ---: |\n");
-    for row in rows {
-        let time = median_time(&row.samples);
-        let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        out.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} |\n",
-            row.session,
-            row.variant,
-            dash(time.map(millis)),
-            dash(median_peak(&row.samples).map(megabytes)),
-            dash(quotient(time, row.plain)),
-            dash(quotient(time, row.tenth)),
-        ));
-    }
-    out.push_str(
-        "\n- Context, plan, extractive summary and the entries to append, of an open session. The ratio \
-         to the same without the ledger should stay near one, and ten times the context take ten times as long.\n",
-    );
-    out
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::json;
 use test_support::needles::Rng;
 
 use super::prose::Pools;
-use super::table::{megabytes, millis};
+use super::table::{Table, cell, megabytes, millis};
 use crate::run::{Outcome, target, without_settings};
 
 /// How many turns a run has.
@@ -29,8 +29,23 @@ const FILES: (usize, usize) = (20, 2_400);
 /// In how many parts the time of a run is shown.
 const PARTS: usize = 4;
 
+/// The columns of the table.
+const HEAD: [&str; 11] = [
+    "turns",
+    "synced",
+    "compactions",
+    "MB after one turn",
+    "MB",
+    "ms a turn: 1st quarter",
+    "2nd",
+    "3rd",
+    "4th",
+    "of it on a processor: 1st quarter",
+    "4th",
+];
+
 /// The figures of one run.
-pub struct Row {
+struct Row {
     turns: usize,
     sync: &'static str,
     /// The most memory that was resident after the first turn, when the whole script is in it, and at the end.
@@ -42,16 +57,45 @@ pub struct Row {
     busy: Option<[u64; PARTS]>,
 }
 
+impl Row {
+    fn cells(&self) -> Vec<String> {
+        let own = [
+            self.turns.to_string(),
+            self.sync.to_owned(),
+            self.compactions.to_string(),
+        ];
+        let peaks = self.peak_kilobytes.map(|peak| cell(peak.map(megabytes)));
+        let busy = [0, PARTS - 1].map(|part| cell(self.busy.map(|busy| millis(busy[part]))));
+        let parts = self.parts.map(millis);
+        own.into_iter()
+            .chain(peaks)
+            .chain(parts)
+            .chain(busy)
+            .collect()
+    }
+}
+
 /// Lets `program` live through every number of turns.
-pub fn measure(program: &Path) -> Outcome<Vec<Row>> {
+pub fn measure(program: &Path) -> Outcome<Table> {
     let mut rows = Vec::new();
     for sync in SYNC {
         for turns in TURNS {
             eprintln!("a session of {turns} turns, synced {sync}");
-            rows.push(live(program, turns, sync)?);
+            rows.push(live(program, turns, sync)?.cells());
         }
     }
-    Ok(rows)
+    let note = format!(
+        "One process a row, seen from outside, with a window of {WINDOW} tokens: every turn is a request, a file of {} \
+         bytes that is read, and an answer; compactions are extractive. MB: most memory ever resident; the script of the \
+         whole run, about 1.5 kB a turn, is in it from the beginning.",
+        FILES.1
+    );
+    Ok(Table {
+        title: "Many turns",
+        head: &HEAD,
+        rows,
+        notes: vec![note],
+    })
 }
 
 fn live(program: &Path, turns: usize, sync: &'static str) -> Outcome<Row> {
@@ -119,7 +163,7 @@ fn hear(child: &mut Child, started: Instant) -> Outcome<Heard> {
 }
 
 /// Returns the most memory that was resident, where the system tells.
-fn peak_kilobytes(pid: u32) -> Option<u64> {
+pub fn peak_kilobytes(pid: impl std::fmt::Display) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let mut lines = status.lines();
     let line = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -230,35 +274,6 @@ fn script(turns: usize) -> String {
         lines.push(json!({"answer": {"text": text.repeat(8)}}));
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
-/// Returns the figures as a table in Markdown, which terminals show well too.
-pub fn markdown(rows: &[Row]) -> String {
-    let mut out = "| turns | synced | compactions | MB after one turn | MB | ms a turn: 1st quarter | 2nd | 3rd | 4th \
-         | of it on a processor: 1st quarter | 4th |\n\
-         | ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-        .to_owned();
-    for row in rows {
-        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        let peaks = row.peak_kilobytes.map(|peak| cell(peak.map(megabytes)));
-        let busy = [0, PARTS - 1].map(|part| cell(row.busy.map(|busy| millis(busy[part]))));
-        out.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} |\n",
-            row.turns,
-            row.sync,
-            row.compactions,
-            peaks.join(" | "),
-            row.parts.map(millis).join(" | "),
-            busy.join(" | "),
-        ));
-    }
-    out.push_str(&format!(
-        "\n- One process a row, seen from outside, with a window of {WINDOW} tokens: every turn is a request, a file of \
-         {} bytes that is read, and an answer; extractive compactions. MB: most memory ever resident; the script of the whole run, about 1.5 kB a turn, is in it \
-         from the beginning.\n",
-        FILES.1
-    ));
-    out
 }
 
 #[cfg(test)]

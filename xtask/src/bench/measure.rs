@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::table::{cell, megabytes, millis, quotient};
 use crate::run::{Outcome, output, root, without_settings};
 
 /// What is run.
@@ -43,6 +44,36 @@ pub struct Row {
     pub pi: Vec<Sample>,
     /// Nanoseconds of the newline scan, where the comparison means anything.
     pub scan: Option<u64>,
+}
+
+/// The columns of the table.
+pub const HEAD: [&str; 8] = [
+    "entries",
+    "measured",
+    "ours ms",
+    "ours MB",
+    "pi ms",
+    "pi MB",
+    "ours / scan",
+    "pi / ours",
+];
+
+impl Row {
+    /// Returns the cells of the table.
+    pub fn cells(&self) -> Vec<String> {
+        let size = format!("{} ({:.1} MB)", self.entries, self.bytes as f64 / 1e6);
+        let (ours, pi) = (median_time(&self.ours), median_time(&self.pi));
+        vec![
+            size,
+            self.label.to_owned(),
+            cell(ours.map(millis)),
+            cell(median_peak(&self.ours).map(megabytes)),
+            cell(pi.map(millis)),
+            cell(median_peak(&self.pi).map(megabytes)),
+            cell(quotient(ours, self.scan)),
+            cell(quotient(pi, ours)),
+        ]
+    }
 }
 
 /// What is measured, in the order of the table.

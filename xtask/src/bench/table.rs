@@ -1,89 +1,48 @@
 //! The figures as tables in Markdown, which terminals show well too.
 
-use super::measure::{Row, median_peak, median_time};
-use super::{compacting, live, terminal, trim};
-
-/// Everything that was measured.
-#[derive(Default)]
-pub struct Report {
-    /// The lines of the table.
-    pub rows: Vec<Row>,
-    /// What a reader must know about them.
+/// A table of figures, and what a reader must know about them.
+pub struct Table {
+    /// The heading above it; none above the first.
+    pub title: &'static str,
+    /// The names of the columns.
+    pub head: &'static [&'static str],
+    /// The cells.
+    pub rows: Vec<Vec<String>>,
+    /// What stands below it, item by item.
     pub notes: Vec<String>,
-    /// The figures of trimming.
-    pub trimming: Vec<trim::Row>,
-    /// The figures of compacting.
-    pub compacting: Vec<compacting::Row>,
-    /// The figures of a long life.
-    pub living: Vec<live::Row>,
-    /// The figures of the terminal.
-    pub terminal: Vec<terminal::Row>,
 }
 
-impl Report {
-    /// Returns the table in Markdown.
+impl Table {
+    /// Returns the table in Markdown. Columns of figures are aligned to the right.
     pub fn markdown(&self) -> String {
-        if self.rows.is_empty() {
-            return self.others();
-        }
-        let mut out = "| entries | measured | ours ms | ours MB | pi ms | pi MB | ours / scan | pi / ours |\n".to_owned();
-        out.push_str("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-        for row in self.rows.iter().map(row_cells) {
-            out.push_str(&format!("| {} |\n", row.join(" | ")));
-        }
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let is_figure = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+        let columns = 0..self.head.len();
+        let aligned: Vec<String> = columns
+            .map(
+                |column| match self.rows.iter().all(|row| is_figure(&row[column])) {
+                    true => "---:".to_owned(),
+                    false => ":---".to_owned(),
+                },
+            )
+            .collect();
+        let mut out = match self.title {
+            "" => String::new(),
+            title => format!("\n## {title}\n\n"),
+        };
+        out.push_str(&format!("| {} |\n", self.head.join(" | ")));
+        out.push_str(&line(&aligned));
+        self.rows.iter().for_each(|row| out.push_str(&line(row)));
         out.push('\n');
         for note in &self.notes {
             out.push_str(&format!("- {note}\n"));
-        }
-        out + &self.others()
-    }
-
-    fn others(&self) -> String {
-        let mut out = String::new();
-        if !self.trimming.is_empty() {
-            out.push_str(&format!(
-                "\n## Trimming\n\n{}",
-                trim::markdown(&self.trimming)
-            ));
-        }
-        if !self.compacting.is_empty() {
-            out.push_str(&format!(
-                "\n## Compacting\n\n{}",
-                compacting::markdown(&self.compacting)
-            ));
-        }
-        if !self.living.is_empty() {
-            out.push_str(&format!(
-                "\n## A long life\n\n{}",
-                live::markdown(&self.living)
-            ));
-        }
-        if !self.terminal.is_empty() {
-            out.push_str(&format!(
-                "\n## Terminal\n\n{}",
-                terminal::markdown(&self.terminal)
-            ));
         }
         out
     }
 }
 
-fn row_cells(row: &Row) -> [String; 8] {
-    let size = format!("{} ({:.1} MB)", row.entries, row.bytes as f64 / 1e6);
-    let (ours, pi) = (median_time(&row.ours), median_time(&row.pi));
-    [
-        size,
-        row.label.to_owned(),
-        cell(ours.map(millis)),
-        cell(median_peak(&row.ours).map(megabytes)),
-        cell(pi.map(millis)),
-        cell(median_peak(&row.pi).map(megabytes)),
-        cell(quotient(ours, row.scan)),
-        cell(quotient(pi, ours)),
-    ]
-}
-
-fn cell(text: Option<String>) -> String {
+/// Returns a figure, or what stands for one that there is not.
+pub fn cell(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
@@ -114,7 +73,19 @@ fn rounded(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{quotient, rounded};
+    use super::{Table, quotient, rounded};
+
+    #[test]
+    fn figures_stand_to_the_right_and_words_to_the_left() {
+        let table = Table {
+            title: "Sizes",
+            head: &["what", "ms"],
+            rows: vec![vec!["a".to_owned(), "1.0".to_owned()]],
+            notes: vec!["Measured.".to_owned()],
+        };
+        let want = "\n## Sizes\n\n| what | ms |\n| :--- | ---: |\n| a | 1.0 |\n\n- Measured.\n";
+        assert_eq!(table.markdown(), want);
+    }
 
     #[test]
     fn figures_have_three_digits_and_ratios_need_both_sides() {

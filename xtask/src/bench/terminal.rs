@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 
 use super::live::busy;
+use super::table::Table;
 use crate::run::{Outcome, target};
 
 /// The size of the terminal.
@@ -37,15 +38,8 @@ const IDLE: Duration = Duration::from_secs(10);
 /// What the editor shows where nothing is in it.
 const READY: &str = "ask something";
 
-/// A measurement: what, its value with a unit, and the goal.
-pub struct Row {
-    what: &'static str,
-    value: String,
-    goal: &'static str,
-}
-
 /// Measures `program`; `session` is one of 100,000 entries.
-pub fn measure(program: &Path, session: &Path) -> Outcome<Vec<Row>> {
+pub fn measure(program: &Path, session: &Path) -> Outcome<Table> {
     let folder = target().join("bench").join("terminal");
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let server = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
@@ -89,8 +83,8 @@ pub fn measure(program: &Path, session: &Path) -> Outcome<Vec<Row>> {
     let mut keys = keys(&mut terminal)?;
     keys.sort_unstable();
     let slow = keys[keys.len() * 99 / 100];
-    let row = |what, value, goal| Row { what, value, goal };
-    Ok(vec![
+    let row = |what: &str, value, goal: &str| vec![what.to_owned(), value, goal.to_owned()];
+    let rows = vec![
         row(
             "first screen of the program",
             millis(median(first)),
@@ -113,7 +107,18 @@ pub fn measure(program: &Path, session: &Path) -> Outcome<Vec<Row>> {
             "16 ms",
         ),
         row("processor while idle", format!("{share:.1}%"), "1%"),
-    ])
+    ];
+    let note = format!(
+        "In a pseudo terminal of 80x24, seen from outside: from the start of the process, or the press of a key, to the \
+         text on the screen. First screens: median of {RUNS} runs, files in the page cache. Keys: {KEYS} of them while an \
+         answer of 200 tokens a second streams in."
+    );
+    Ok(Table {
+        title: "Terminal",
+        head: &["measured", "is", "goal"],
+        rows,
+        notes: vec![note],
+    })
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {
@@ -287,16 +292,4 @@ impl Drop for Terminal {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Returns the figures in Markdown.
-pub fn markdown(rows: &[Row]) -> String {
-    let mut out = "| measured | is | goal |\n| :--- | ---: | ---: |\n".to_owned();
-    for Row { what, value, goal } in rows {
-        out.push_str(&format!("| {what} | {value} | {goal} |\n"));
-    }
-    out.push_str(&format!(
-        "\n- In a pseudo terminal of 80x24, seen from outside: from the start of the process, or the press of a key, to the text on the screen. First screens: median of {RUNS} runs, files in the page cache. Keys: {KEYS} of them while an answer of 200 tokens a second streams in.\n"
-    ));
-    out
 }

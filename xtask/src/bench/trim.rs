@@ -10,9 +10,9 @@ use serde_json::json;
 use session_model::json::RawJson;
 use test_support::needles::Rng;
 
-use super::measure::{Sample, median_peak, median_time, sample};
+use super::measure::{median_peak, median_time, sample};
 use super::prose::Pools;
-use super::table::{megabytes, millis, quotient};
+use super::table::{Table, cell, megabytes, millis, quotient};
 use crate::run::Outcome;
 
 /// How many bytes one tool output has: a short one, and about what a screen shows.
@@ -24,17 +24,8 @@ const OUTPUTS: [usize; 2] = [10_000, 100_000];
 /// What 10,000 outputs may take, in milliseconds.
 const GOAL: u32 = 50;
 
-/// The figures for one number and size of outputs.
-pub struct Row {
-    outputs: usize,
-    bytes: usize,
-    samples: Vec<Sample>,
-    /// Nanoseconds of the tenth part, where it was measured.
-    tenth: Option<u64>,
-}
-
 /// Measures every size in processes of its own, by the release build of xtask at `child`.
-pub fn measure(child: &Path, runs: usize) -> Outcome<Vec<Row>> {
+pub fn measure(child: &Path, runs: usize) -> Outcome<Table> {
     let mut rows = Vec::new();
     for bytes in BYTES {
         let mut tenth = None;
@@ -47,16 +38,32 @@ pub fn measure(child: &Path, runs: usize) -> Outcome<Vec<Row>> {
                 samples.push(sample(&mut run)?);
             }
             let median = median_time(&samples);
-            rows.push(Row {
-                outputs,
-                bytes,
-                samples,
-                tenth,
-            });
+            rows.push(vec![
+                outputs.to_string(),
+                bytes.to_string(),
+                cell(median.map(millis)),
+                cell(median_peak(&samples).map(megabytes)),
+                cell(quotient(median, tenth)),
+            ]);
             tenth = median;
         }
     }
-    Ok(rows)
+    let note = format!(
+        "A budget of zero: every output and every argument is rewritten but the newest. The goal is {GOAL} ms for \
+         10000 outputs, and 10x for ten times as many."
+    );
+    Ok(Table {
+        title: "Trimming",
+        head: &[
+            "tool outputs",
+            "bytes each",
+            "ms",
+            "MB",
+            "/ a tenth of them",
+        ],
+        rows,
+        notes: vec![note],
+    })
 }
 
 /// Trims as much as can be trimmed of `OUTPUTSxBYTES`, and returns nanoseconds and how many items were rewritten.
@@ -95,30 +102,6 @@ fn items(outputs: usize, bytes: usize) -> Outcome<Vec<RawJson>> {
         }
     }
     Ok(items)
-}
-
-/// Returns the figures as a table in Markdown, which terminals show well too.
-pub fn markdown(rows: &[Row]) -> String {
-    let mut out = "| tool outputs | bytes each | ms | MB | / a tenth of them |\n\
-         | ---: | ---: | ---: | ---: | ---: |\n"
-        .to_owned();
-    for row in rows {
-        let time = median_time(&row.samples);
-        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        out.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
-            row.outputs,
-            row.bytes,
-            cell(time.map(millis)),
-            cell(median_peak(&row.samples).map(megabytes)),
-            cell(quotient(time, row.tenth)),
-        ));
-    }
-    out.push_str(&format!(
-        "\n- A budget of zero: every output and every argument is rewritten but the newest. The goal is {GOAL} ms for \
-         10000 outputs, and 10x for ten times as many.\n"
-    ));
-    out
 }
 
 #[cfg(test)]

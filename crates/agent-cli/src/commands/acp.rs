@@ -1,21 +1,21 @@
 //! `acp`: sessions for editors, by the Agent Client Protocol on standard input and output.
 
-use std::io::{BufReader, Write};
+use std::io::BufReader;
 use std::path::Path;
 use std::time::Duration;
 
 use agent_acp::{Line, Listed, Opened, Opening, Sessions, Wanted, serve};
+use agent_rpc::{lines_of, write_lines};
 use clap::Args;
 use serde_json::json;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 use crate::commands::Outcome;
-use crate::commands::rpc::input::{self, next_line};
 use crate::commands::run::{Prepared, RunArgs, User, for_runs};
 use crate::error::Error;
-use crate::find::{Finder, OWN};
 use crate::models::block_on;
 use crate::options::Global;
+use session_finder::{Finder, OWN};
 
 /// Serve editors such as Zed: sessions by the Agent Client Protocol, on standard input and output.
 ///
@@ -25,9 +25,6 @@ pub struct AcpArgs {
     #[command(flatten)]
     pub run: RunArgs,
 }
-
-/// How many lines wait at most, in either direction.
-const WAITING: usize = 64;
 
 /// How long an editor that does not read is waited for at the end.
 const LAST: Duration = Duration::from_secs(1);
@@ -50,7 +47,7 @@ pub(super) fn run(args: &AcpArgs, global: &Global) -> Result<Outcome, Error> {
         run: run.clone(),
         global: global.clone(),
     });
-    let (out, written) = write_lines();
+    let (out, written) = write_lines(std::io::stdout());
     block_on(async {
         serve(sessions, read_lines(), out, crate::cancel::token()).await;
         let _ = tokio::time::timeout(LAST, written).await;
@@ -58,16 +55,16 @@ pub(super) fn run(args: &AcpArgs, global: &Global) -> Result<Outcome, Error> {
     Ok(Outcome::done(&json!({}), String::new()))
 }
 
-/// Reads lines on a thread of its own: a read cannot be cancelled, and nobody waits for it.
+/// Returns the lines of standard input.
 fn read_lines() -> mpsc::Receiver<Line> {
-    let (sender, lines) = mpsc::channel(WAITING);
+    let (sender, lines) = mpsc::channel(1);
+    let mut read = lines_of(BufReader::new(std::io::stdin()));
     std::thread::spawn(move || {
-        let mut stdin = BufReader::new(std::io::stdin());
-        while let Ok(Some(line)) = next_line(&mut stdin) {
+        while let Some(line) = read.blocking_recv() {
             let line = match line {
-                input::Line::Whole(line) => Line::Whole(line),
-                input::Line::TooLong => Line::TooLong,
-                input::Line::Unreadable(_) => return,
+                agent_rpc::Line::Whole(line) => Line::Whole(line),
+                agent_rpc::Line::TooLong => Line::TooLong,
+                agent_rpc::Line::Unreadable(_) => return,
             };
             if sender.blocking_send(line).is_err() {
                 return;
@@ -75,23 +72,6 @@ fn read_lines() -> mpsc::Receiver<Line> {
         }
     });
     lines
-}
-
-/// Writes lines on a thread of its own, and tells when all are written.
-fn write_lines() -> (mpsc::Sender<String>, oneshot::Receiver<()>) {
-    let (lines, mut receiver) = mpsc::channel::<String>(WAITING);
-    let (done, written) = oneshot::channel();
-    std::thread::spawn(move || {
-        let mut out = std::io::stdout();
-        while let Some(line) = receiver.blocking_recv() {
-            if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
-                break;
-            }
-        }
-        drop(receiver);
-        let _ = done.send(());
-    });
-    (lines, written)
 }
 
 /// Opens sessions as the arguments and the settings say.

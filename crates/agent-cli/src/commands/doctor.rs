@@ -19,10 +19,10 @@ use crate::commands::unreadable::refuse_failed_reads;
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::{open_bytes, read_bytes};
-use crate::find::session_path;
-use crate::foreign::{Bytes, IN_MEMORY};
 use crate::options::Global;
 use crate::ui::{GOOD, clean, counted, heading, styled};
+use session_finder::session_path;
+use session_finder::{Bytes, IN_MEMORY};
 
 /// Read every line of a session and report all damage.
 #[derive(Debug, Args)]

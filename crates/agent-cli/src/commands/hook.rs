@@ -14,9 +14,9 @@ use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionTree}
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
-use crate::find::{AGENTS, Finder};
 use crate::options::Global;
 use crate::ui::first_line;
+use session_finder::{AGENTS, Finder};
 
 /// Answer the hook of another agent: what a compaction took out of its context. `setup` registers it.
 #[derive(Debug, Args)]

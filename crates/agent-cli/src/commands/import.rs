@@ -11,9 +11,9 @@ use session_store::check_new;
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::{open_session, read_bytes, write_new};
-use crate::foreign::{Bytes, Converted, convert};
 use crate::options::Global;
 use crate::ui::{clean, heading, row};
+use session_finder::{Bytes, Converted, convert};
 
 /// Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new session.
 ///
@@ -41,7 +41,8 @@ pub(super) fn run(args: &ImportArgs, _: &Global) -> Result<Outcome, Error> {
             "no session of another program; one of pi, oh-my-pi or agent-cli needs no import";
         return Err(Error::session(path, reason));
     };
-    let Converted { lines, report } = convert(path, format, bytes, true)?;
+    let Converted { lines, report } =
+        convert(path, format, bytes, true, crate::cancel::is_cancelled)?;
     let contents = lines.contents(path)?;
     write_new::<&str>(&args.out, contents, true, &[])?;
     let mut document = json!(report);

@@ -28,7 +28,7 @@ pub(super) fn run(args: &MigrateArgs, _: &Global) -> Result<Outcome, Error> {
     if matches!(destination, Destination::InPlace) && path == std::path::Path::new("-") {
         return Err(Error::Usage(format!("{STDIN_IN_PLACE}; use --out FILE")));
     }
-    crate::foreign::refuse(path)?;
+    session_finder::refuse(path)?;
     // Fails early, and with the right words, on what is no session.
     let session = open_session(path)?;
     let version = session.version();

@@ -49,7 +49,6 @@ mod user_commands;
 mod welcome;
 
 use output::{Destination, Opened, migrated};
-pub use rpc::{reference as rpc_reference, schema_text as rpc_schema_text};
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -61,9 +60,9 @@ use session_model::{Diagnostic, SessionContext};
 
 use crate::commands::run::RunArgs;
 use crate::error::{Error, ErrorKind};
-use crate::foreign::ReadAs;
 use crate::options::Global;
 use agent_session::summarize::ModelReport;
+use session_finder::ReadAs;
 use session_store::SessionFile;
 
 const AFTER_HELP: &str = "\

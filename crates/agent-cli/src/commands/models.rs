@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::models::{asked_provider, refresh, usable_catalog};
+use crate::models::{block_on, usable_catalog};
 use crate::options::Global;
-use crate::ui::{BOLD, DIM, GOOD, WARN, clean, columns, note, padded, styled, tokens, width};
+use crate::ui::{
+    BOLD, DIM, GOOD, WARN, clean, columns, counted, note, padded, styled, tokens, width,
+};
+use agent_settings::models::{asked_provider, refresh};
 
 /// List the models that are known: window, prices, abilities, and whether a key is set.
 #[derive(Debug, Args)]
@@ -38,8 +41,18 @@ pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> 
     }
     if args.refresh {
         let provider = asked_provider(args.provider.as_deref(), &catalog, settings)?;
-        let count = refresh(&provider, settings)?;
-        note(&format!("{} lists {count} models", clean(&provider.name)));
+        let asked = block_on(refresh(&provider, settings, crate::cancel::token()))?;
+        crate::cancel::check()?;
+        let count = asked.map_err(|error| match Error::from(error) {
+            Error::Provider { kind, message, .. } => Error::Provider {
+                kind,
+                message: format!("{message}; nothing was changed"),
+                report: None,
+            },
+            other => other,
+        })?;
+        let models = counted(count, "model");
+        note(&format!("{} lists {models}", clean(&provider.name)));
         catalog = usable_catalog(settings)?;
     }
     let found = found(&catalog, args);

@@ -13,9 +13,9 @@ use tempfile::SpooledTempFile;
 use super::{same_output, unreadable};
 use crate::error::Error;
 use crate::files::{ReadSession, open_session, open_writer, replace, write_new};
-use crate::find::session_path;
-use crate::foreign::{Bytes, ReadAs};
 use crate::options::OutputArgs;
+use session_finder::session_path;
+use session_finder::{Bytes, ReadAs};
 
 /// Where a command writes.
 pub(crate) enum Destination {

@@ -10,9 +10,8 @@ use clap::Args;
 use compaction_core::{
     ApplyError, CompactionPlan, CompactionSettings, ContextLoss, NothingToDo, PlanOptions, Profile,
     PromptCache, RestoreInput, Strategy, SummarizerLimits, TokenCount, Trigger, VerifyMode,
-    measure, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
+    measure, plan_elision, plan_for_context, plan_prune, threshold,
 };
-use llm_providers::CancellationToken;
 use serde_json::{Value, json};
 use session_model::{SessionContext, SessionPath, build_context};
 
@@ -25,7 +24,6 @@ use crate::files::open_session;
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui;
 use crate::ui::edits::Edits;
-use agent_session::restoring::Stopped;
 use agent_session::runtime::Snapshot;
 use agent_session::settings::SessionCompaction;
 use agent_session::summarize::ModelReport;
@@ -272,12 +270,7 @@ pub(super) async fn live_document(
     let mut order = Order::configured(&options.settings.compaction.strategy, profile)?;
     let mut restore = RestoreInput::default();
     if order.strategies.contains(&Strategy::Restore) {
-        let (disk, touched) = (session.disk.clone(), touched_files(&context));
-        let settings = options.settings.compaction.restore;
-        // Who does not wait any more drops this.
-        let cancel = CancellationToken::new();
-        let read = disk.read_beside(touched, settings, &cancel).await;
-        restore = read.map_err(|Stopped| Error::Cancelled)?;
+        restore = session.files(&context).await;
     }
     let trigger = Trigger::Manual { focus };
     let (planned, found) = order.first(|strategy| {

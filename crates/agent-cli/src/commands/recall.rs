@@ -17,10 +17,10 @@ use crate::commands::Outcome;
 use crate::commands::sessions::SessionDirArgs;
 use crate::error::Error;
 use crate::files::open_session;
-use crate::find::Finder;
 use crate::options::{Global, SessionArgs};
 use crate::ui::{BOLD, DIM, styled};
 use agent_session::tools::recalling::{Search, pattern, search, time};
+use session_finder::Finder;
 use session_store::SessionFile;
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.

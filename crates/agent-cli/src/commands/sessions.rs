@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::find::{AGENTS, Finder, Found, Glance, OWN, glance};
 use crate::options::Global;
 use crate::ui::size::size;
 use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
+use session_finder::{AGENTS, Finder, Found, Glance, OWN, glance};
 use session_store::catalog::sessions_root;
 
 /// List the sessions of this program and of other agents, and say where they are.

@@ -15,11 +15,11 @@ use crate::commands::Outcome;
 use crate::commands::run::{Prepared, ResumeCommand, RunArgs, User, for_runs, other_models};
 use crate::commands::{user_commands, welcome};
 use crate::error::Error;
-use crate::find::{Finder, OWN};
 use crate::models::{NO_MODEL, block_on, usable_catalog};
 use crate::options::Global;
-use crate::settings::AppSettings;
 use crate::ui::{DIM, clean, styled, tell};
+use agent_settings::AppSettings;
+use session_finder::{Finder, OWN};
 
 /// The most characters of what the user said first that a list of sessions shows.
 const FIRST: usize = 120;

@@ -1,35 +1,25 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
-mod cloud;
-mod http;
-mod listed;
-mod live;
 mod options;
 
-pub(crate) use listed::usable_catalog;
-pub use listed::{asked_provider, refresh};
-pub use live::{NO_MODEL, live_models};
-pub use options::{FallbackArg, ModelArgs, NativeArg, ProtocolArg};
+pub use options::{FallbackArg, ModelArgs, ProtocolArg};
 
-use std::sync::Arc;
+use std::path::Path;
 
-use compaction_core::{Strategy, Summarizer, SummarizerLimits, SummaryAnswer, TokenCount};
-use llm_providers::catalog::{
-    CatalogError, ModelInfo, ProviderInfo, Resolved, Selection, SelectionField,
+use agent_session::models::LiveModels;
+use agent_session::summarize::{
+    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryStep, answer_plan,
+    in_order,
 };
-use llm_providers::{
-    ApiProtocol, HttpClient, HttpProvider, NativeForm, Provider, ProviderErrorKind, RemoteEndpoint,
-    RetryPolicy, Secret,
-};
+use agent_settings::AppSettings;
+use agent_settings::models::{self, ModelsError, NativeChoice, candidates, http_client, remote};
+use compaction_core::{Strategy, SummarizerLimits, SummaryAnswer, TokenCount};
+use llm_providers::catalog::{Catalog, CatalogError, Resolved, Selection, SelectionField};
+use llm_providers::{ApiProtocol, HttpClient, ProviderErrorKind, RetryPolicy};
 use session_model::{ModelRef, SessionPath};
 
 use crate::error::Error;
-use crate::settings::AppSettings;
 use crate::ui::{self, writing::Writing};
-use agent_session::summarize::{
-    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryMethod,
-    SummaryStep, answer_plan, in_order,
-};
 
 /// The window that is assumed where none is known.
 pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
@@ -81,7 +71,7 @@ impl Models {
                 http: None,
             });
         }
-        let http = http::http_client(settings, args.record.as_deref())?;
+        let http = http_client(settings, args.record.as_deref())?;
         let catalog = usable_catalog(settings)?;
         let mut resolved: Vec<Resolved> = Vec::new();
         for name in &named {
@@ -92,7 +82,7 @@ impl Models {
                 api_key_env: args.api_key_env.clone(),
                 window: given.map(|window| window.0),
             };
-            resolved.push(catalog.resolve(&selection).map_err(|error| usage(&error))?);
+            resolved.push(catalog.resolve(&selection).map_err(ModelsError::from)?);
         }
         one_place(args, &resolved)?;
         // The session may go on with any of them; none should be left behind.
@@ -112,8 +102,8 @@ impl Models {
             candidates.push(remote(endpoint, settings, &http)?);
         }
         Ok(Self {
-            policy: http::policy(settings),
-            native_is_named: args.native != NativeArg::Auto,
+            policy: models::retry_policy(settings),
+            native_is_named: args.native != NativeChoice::Auto,
             candidates,
             window,
             fallback: match args.fallback {
@@ -177,6 +167,71 @@ fn named(args: &ModelArgs, settings: &AppSettings) -> Vec<String> {
     models.cloned().collect()
 }
 
+/// Returns the catalog that commands use.
+///
+/// # Errors
+/// [`Error::Usage`] with the setting that cannot be used.
+pub(crate) fn usable_catalog(settings: &AppSettings) -> Result<Catalog, Error> {
+    let again = "write it again with agent-cli models --refresh";
+    let mut note = |text: &str| ui::note(&format!("{text}; {again}"));
+    Ok(models::usable_catalog(settings, &mut note)?)
+}
+
+/// Returns the models of a session in which `name` answers, or else the model of the settings.
+///
+/// # Errors
+/// [`Error::Usage`] for what is unknown or has no key.
+pub(crate) fn live_models(
+    name: Option<&str>,
+    given: Selection,
+    record: Option<&Path>,
+    settings: &AppSettings,
+) -> Result<LiveModels, Error> {
+    if name.or(settings.model.as_deref()).is_none() {
+        return Err(ModelsError::NoModel.into());
+    }
+    let catalog = usable_catalog(settings)?;
+    Ok(models::live_models(
+        name, given, record, settings, &catalog,
+    )?)
+}
+
+/// What is reported where no model is named.
+pub const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
+
+impl From<ModelsError> for Error {
+    fn from(error: ModelsError) -> Self {
+        let text = error.to_string();
+        match error {
+            ModelsError::NoModel => Self::Usage(NO_MODEL.to_owned()),
+            ModelsError::Catalog(error) => usage(&error),
+            ModelsError::NoKey { .. } => Self::Usage(format!(
+                "{text}, or name another variable with --api-key-env"
+            )),
+            ModelsError::NoNative(_) => Self::Usage(format!(
+                "{text}; use --native off, or --wire responses where the service speaks it"
+            )),
+            ModelsError::RecordExists(_) => Self::Usage(format!(
+                "{text}; --record never overwrites, choose another name"
+            )),
+            ModelsError::NoProvider => Self::Usage(format!(
+                "{text}: name one with --provider NAME, or set \"model\" in the settings to PROVIDER/MODEL"
+            )),
+            ModelsError::Io {
+                action,
+                path,
+                source,
+            } => Self::io(action, path, source),
+            ModelsError::Provider(error) => Self::Provider {
+                kind: error.kind.name(),
+                message: text,
+                report: None,
+            },
+            _ => Self::Usage(text),
+        }
+    }
+}
+
 /// Returns the error for the command line: the catalog names facts and settings, here the options are added.
 fn usage(error: &CatalogError) -> Error {
     Error::Usage(match error {
@@ -193,135 +248,6 @@ fn usage(error: &CatalogError) -> Error {
         | CatalogError::UnknownModel { .. }
         | CatalogError::AmbiguousModel { .. }
         | CatalogError::InsecureKey { .. } => error.to_string(),
-    })
-}
-
-/// Returns the candidates, model by model: its native forms, then its summary in words.
-fn candidates(
-    resolved: &[Resolved],
-    native: NativeArg,
-    settings: &AppSettings,
-    http: &HttpClient,
-) -> Result<Vec<Candidate>, Error> {
-    let mut candidates = Vec::new();
-    for one in resolved {
-        let candidate = candidate(one, http)?;
-        for form in native_forms(native, settings.compaction.session.remote_enabled, one)? {
-            candidates.push(Candidate {
-                way: SummaryMethod::Native(form),
-                ..candidate.clone()
-            });
-        }
-        candidates.push(candidate);
-    }
-    Ok(candidates)
-}
-
-fn native_forms(
-    native: NativeArg,
-    enabled: bool,
-    resolved: &Resolved,
-) -> Result<Vec<NativeForm>, Error> {
-    let capabilities = &resolved.model.capabilities;
-    let possible = |form| match resolved.provider.wire {
-        ApiProtocol::Responses => true,
-        ApiProtocol::Messages => form == NativeForm::InBand,
-        _ => false,
-    };
-    let asked = match native {
-        NativeArg::Off => return Ok(Vec::new()),
-        NativeArg::Auto => {
-            let forms = [
-                (capabilities.native_standalone, NativeForm::Standalone),
-                (capabilities.native_in_band, NativeForm::InBand),
-            ];
-            let forms = forms.into_iter().filter(|(has, _)| *has && enabled);
-            let forms = forms.map(|(_, form)| form);
-            return Ok(forms.filter(|form| possible(*form)).collect());
-        }
-        NativeArg::Standalone => NativeForm::Standalone,
-        NativeArg::InBand => NativeForm::InBand,
-    };
-    match possible(asked) {
-        true => Ok(vec![asked]),
-        false => Err(Error::Usage(format!(
-            "{}/{} has no such native compaction on its wire; use --native off, or --wire responses where the service speaks it",
-            resolved.provider.name, resolved.model.id
-        ))),
-    }
-}
-
-fn candidate(resolved: &Resolved, http: &HttpClient) -> Result<Candidate, Error> {
-    let key = key(&resolved.provider)?;
-    if key.is_some() || !resolved.provider.headers.is_empty() {
-        resolved
-            .provider
-            .check_key_transport()
-            .map_err(|error| usage(&error))?;
-    }
-    let (model, has_key) = (resolved.model.clone(), key.is_some());
-    let provider = HttpProvider::new(http.clone(), resolved.provider.clone(), model, key);
-    let provider = cloud::with_access(provider, &resolved.provider, has_key)?;
-    Ok(Candidate {
-        summarizer: Summarizer::Model {
-            provider: resolved.provider.name.clone(),
-            model: resolved.model.id.clone(),
-        },
-        provider: Arc::new(provider),
-        way: SummaryMethod::Summary,
-        prices: Some(resolved.model.clone()),
-    })
-}
-
-/// Returns the key of a provider, from the environment variable that its entry names.
-fn key(provider: &ProviderInfo) -> Result<Option<Secret>, Error> {
-    let Some(variable) = &provider.api_key_env else {
-        return Ok(None);
-    };
-    match secret(variable)? {
-        Some(key) => Ok(Some(key)),
-        None if provider.key_optional => Ok(None),
-        None => Err(Error::Usage(format!(
-            "no key for {}: set {variable}, or name another variable with --api-key-env",
-            provider.name
-        ))),
-    }
-}
-
-/// Returns the key or token that an environment variable holds.
-fn secret(variable: &str) -> Result<Option<Secret>, Error> {
-    let found = std::env::var(variable).ok();
-    let secret = found.as_deref().and_then(Secret::new);
-    match &secret {
-        Some(key) if key.expose().bytes().any(|byte| byte.is_ascii_control()) => {
-            Err(Error::Usage(format!(
-                "{variable} holds a line break or another control character within the key; set it again"
-            )))
-        }
-        _ => Ok(secret),
-    }
-}
-
-fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candidate, Error> {
-    let compaction = &settings.compaction.session;
-    let token = match &compaction.remote_token_env {
-        None => None,
-        Some(variable) => Some(secret(variable)?.ok_or_else(|| {
-            Error::Usage(format!(
-                "compaction.remoteTokenEnv names {variable}, which is not set"
-            ))
-        })?),
-    };
-    let insecure = compaction.remote_allow_insecure;
-    let endpoint = RemoteEndpoint::new(http.clone(), url, token, insecure)
-        .map_err(|error| Error::Usage(format!("compaction.remoteEndpoint: {error}")))?;
-    Ok(Candidate {
-        summarizer: Summarizer::Remote {
-            endpoint: endpoint.model().to_owned(),
-        },
-        provider: Arc::new(endpoint),
-        way: SummaryMethod::Summary,
-        prices: None::<ModelInfo>,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use agent_settings::models::NativeChoice;
 use clap::{Args, ValueEnum};
 use llm_providers::ApiProtocol;
 
@@ -24,7 +25,7 @@ pub struct ModelArgs {
     pub api_key_env: Option<String>,
     /// Which form of the provider's own compaction to use; auto takes what the model is known to have.
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
-    pub native: NativeArg,
+    pub native: NativeChoice,
     /// What to do when no model writes a summary; unless given, the built-in rules write it, but not when the
     /// reason is a mistake such as a wrong key or address.
     #[arg(long, value_enum, value_name = "WHAT")]
@@ -56,20 +57,6 @@ impl From<ProtocolArg> for ApiProtocol {
             ProtocolArg::Gemini => Self::Gemini,
         }
     }
-}
-
-/// The forms of native compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum NativeArg {
-    /// What the model is known to have, if compaction.remoteEnabled.
-    #[default]
-    Auto,
-    /// None.
-    Off,
-    /// One request to /responses/compact.
-    Standalone,
-    /// A compaction trigger at the end of a normal request.
-    InBand,
 }
 
 /// What happens when no model writes a summary.

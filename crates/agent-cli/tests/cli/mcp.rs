@@ -124,7 +124,7 @@ fn what_cannot_be_answered_says_why() {
     let env = with_session("hello");
     let mut client = Client::initialized(&env, &[]);
     assert_snapshot!(client.call("recall", &json!({ "query": "x", "session": "../e.jsonl" })), @"error: session: name it by its id; paths are not taken");
-    assert_snapshot!(client.call("recall", &json!({ "query": "x", "session": "88" })), @"error: no file and no session is called 88; agent-cli sessions list --all shows those there are");
+    assert_snapshot!(client.call("recall", &json!({ "query": "x", "session": "88" })), @"error: no file and no session is called 88; agent-cli sessions list --all shows those that are there");
     assert_snapshot!(client.call("recall", &json!({})), @"error: query: is missing");
     assert_snapshot!(client.call("fly", &json!({})), @"error: there is no tool fly");
 }

@@ -197,6 +197,6 @@ fn sessions_of_other_agents_are_listed_and_opened_by_name() {
     assert_snapshot!(env.run(&["tree", "88"]), @"
     exit 2
     --- stderr
-    error: no file and no session is called 88; agent-cli sessions list --all shows those there are
+    error: no file and no session is called 88; agent-cli sessions list --all shows those that are there
     ");
 }

@@ -84,9 +84,10 @@ impl Snapshot {
         Err(why)
     }
 
-    /// Returns what the touched files hold now.
-    async fn files(&self, context: &SessionContext) -> RestoreInput {
+    /// Returns what the files hold now that the entries of a context have touched.
+    pub async fn files(&self, context: &SessionContext) -> RestoreInput {
         let settings = self.settings.compaction.restore;
+        // Who does not wait any more drops this.
         let cancel = CancellationToken::new();
         let disk = self.disk.clone();
         let read = disk.read_beside(touched_files(context), settings, &cancel);

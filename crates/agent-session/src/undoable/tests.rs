@@ -159,7 +159,7 @@ fn a_session_says_why_there_is_nothing_to_redo() {
     session.undo();
     session.say();
     let said = session.redo().unwrap_err().to_string();
-    insta::assert_snapshot!(said, @"the session has gone on since the newest undo; what was undone ends in entry n1, and going there leads back to it");
+    insta::assert_snapshot!(said, @"the session has gone on since the newest undo; what was undone ends in entry n1; go to that entry to continue from it");
 }
 
 fn replaced(session: &Grown, later: Later) -> String {

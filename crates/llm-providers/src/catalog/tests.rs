@@ -434,7 +434,7 @@ fn overrides_that_cannot_be_used_are_named_with_value_and_remedy() {
     providers.openai.headers.a b: is no name of an HTTP header; use letters, digits and -
     providers.openai.headers.X-A: its value cannot stand in an HTTP header; use visible ASCII characters
     models.gpt: a model is named PROVIDER/MODEL
-    models.lab/gpt: no provider lab; did you mean xai or zai; add providers.lab
+    models.lab/gpt: no provider lab; add providers.lab
     models.openai/gpt-9.window: a new model needs its window, in tokens
     models.openai/gpt-9.window: is 0, but must be at least 1 token
     models.openai/gpt-9.maxOutput: is 11, but must not exceed the window, 10

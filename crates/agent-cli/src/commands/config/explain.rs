@@ -11,8 +11,8 @@ use super::{named, value_text};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::{Global, WindowArgs, tokens_at_least_one};
-use crate::settings::{Key, KeyPath, Loaded, keys, keys_of};
 use crate::ui::{BOLD, DIM, clean, columns, padded, styled};
+use agent_settings::{Key, KeyPath, Loaded, keys, keys_of};
 
 /// Arguments of `config explain`.
 #[derive(Debug, Args)]

@@ -11,8 +11,8 @@ use crate::commands::config::explain::ConfigExplainArgs;
 use crate::commands::config::show::ConfigShowArgs;
 use crate::error::Error;
 use crate::options::Global;
-use crate::settings::{FileState, KeyPath, SettingsFile, keys_of, schema, schema_text, unknown};
 use crate::ui::{DIM, GOOD, clean, styled};
+use agent_settings::{FileState, KeyPath, SettingsFile, keys_of, schema, schema_text, unknown};
 
 /// Show the settings, where each value comes from, and what there is to set.
 #[derive(Debug, Args)]

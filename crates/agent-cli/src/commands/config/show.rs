@@ -7,8 +7,8 @@ use super::{named, value_text, visible};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
-use crate::settings::{KeyPath, Layer, Loaded, Origin, values};
 use crate::ui::{DIM, clean, columns, first_line, padded, styled};
+use agent_settings::{KeyPath, Layer, Loaded, Origin, values};
 
 /// Arguments of `config show`.
 #[derive(Debug, Args)]

@@ -14,8 +14,8 @@ use crate::commands::output::{migrated_tree, write_spooled};
 use crate::commands::{Outcome, shell_name};
 use crate::error::Error;
 use crate::files::open_session;
-use crate::foreign::IN_MEMORY;
 use crate::ui::{clean, heading, row};
+use session_finder::IN_MEMORY;
 
 pub(super) fn run(args: &ExportArgs, to: To, out: &Path) -> Result<Outcome, Error> {
     check_new(out)?;

@@ -15,7 +15,7 @@ use session_model::{AgentMessage, EntryBody, EntryKind, Leaf, SessionPath, build
 use crate::error::Error;
 use crate::files::open_session;
 use crate::models::DEFAULT_WINDOW;
-use crate::settings::AppSettings;
+use agent_settings::AppSettings;
 
 /// Gives `with` the event of a point and the session that it is of.
 pub(super) fn with_event<T>(

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::environment;
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::extensions::hooks::{HookEnvironment, command_hook, is_enabled};
 use crate::options::Global;
-use crate::settings::{CommandSetting, HookSetting, KeyPath, Loaded, Origin};
 use crate::ui::{BAD, BOLD, DIM, clean, styled};
+use agent_settings::hooks::{HookEnvironment, command_hook, is_enabled};
+use agent_settings::{CommandSetting, HookSetting, KeyPath, Loaded, Origin};
 
 /// A hook of the settings.
 #[derive(Serialize)]

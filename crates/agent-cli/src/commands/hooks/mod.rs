@@ -12,11 +12,11 @@ use clap::{Args, Subcommand};
 use crate::commands::Outcome;
 use crate::commands::hooks::trial::HooksTestArgs;
 use crate::error::Error;
-use crate::extensions::hooks::HookEnvironment;
 use crate::extensions::secret_variables;
 use crate::options::Global;
-use crate::settings::AppSettings;
 use agent_session::rights::redactor;
+use agent_settings::AppSettings;
+use agent_settings::hooks::HookEnvironment;
 
 /// List the hooks of the settings, or try them.
 #[derive(Debug, Args)]

@@ -13,10 +13,10 @@ use super::event::with_event;
 use super::merged::meaning;
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::extensions::hooks::command_hooks;
 use crate::models::block_on;
 use crate::options::Global;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, clean_lines, counted, styled};
+use agent_settings::hooks::command_hooks;
 use std::path::PathBuf;
 
 /// Arguments of `hooks test`.

@@ -26,10 +26,10 @@ use tokio::sync::Semaphore;
 use crate::commands::sessions::SessionDirArgs;
 use crate::commands::{Cli, Outcome};
 use crate::error::Error;
-use crate::find::{Finder, Found};
 use crate::models::block_on;
 use crate::options::Global;
 use crate::ui::clean;
+use session_finder::{Finder, Found};
 
 use tools::{CommandTool, MAX_TOKENS, TOOLS};
 
@@ -225,7 +225,7 @@ impl State {
         let (found, guess) = match (named, given) {
             (Some(name), _) => (self.finder.named(name, &self.folder)?, ""),
             (None, Some(path)) => {
-                let path = crate::find::session_path(path)?;
+                let path = session_finder::session_path(path)?;
                 return Ok((path, quoted("the session of this server")));
             }
             (None, None) => {

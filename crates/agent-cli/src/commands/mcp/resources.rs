@@ -7,8 +7,8 @@ use session_model::{EntryBody, EntryKind};
 use super::{State, bounded};
 use crate::error::Error;
 use crate::files::open_session;
-use crate::find::glance;
 use crate::ui::{clean, clean_lines};
+use session_finder::glance;
 
 /// How addresses begin.
 const SCHEME: &str = "session://";

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::models::ProtocolArg;
 use crate::options::tokens_at_least_one;
-use crate::settings::Thinking;
+use agent_settings::Thinking;
 
 /// Options of a running session: `agent-cli -p PROMPT`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::settings::{AppSettings, Sources};
+use agent_settings::{AppSettings, Sources};
 use agent_tools::Workspace;
 
 /// How many files of the settings' folder are known by more than their path.
@@ -78,7 +78,7 @@ mod tests {
     use std::path::Path;
 
     use super::{folder, workspace};
-    use crate::settings::{AppSettings, Sources};
+    use agent_settings::{AppSettings, Sources};
 
     #[test]
     fn a_folder_is_named_from_home_or_from_the_workspace_on() {

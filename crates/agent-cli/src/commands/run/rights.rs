@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::commands::run::RunArgs;
 use crate::error::Error;
-use crate::settings::{AppSettings, BashPolicy};
+use agent_settings::{AppSettings, BashPolicy};
 use agent_tools::Toolbox;
 use agent_tools::approval::Policy;
 use agent_tools::mcp::ServerConfig;

@@ -35,7 +35,7 @@ impl SessionSource {
     /// sessions are looked through.
     pub fn of(args: &RunArgs, root: &Path, here: &Path) -> Result<Self, Error> {
         let open = |path: &Path| -> Result<Self, Error> {
-            crate::foreign::refuse(path)?;
+            session_finder::refuse(path)?;
             Ok(Self::Open(Box::new(FileStore::open(path)?)))
         };
         if args.go_on {

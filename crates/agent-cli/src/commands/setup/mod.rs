@@ -16,9 +16,9 @@ use similar::TextDiff;
 
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::find::Environment;
 use crate::options::Global;
 use crate::ui::clean;
+use session_finder::Environment;
 
 use targets::{Change, SERVER, TARGETS, Target};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::find::Environment;
+use session_finder::Environment;
 
 /// The name of our server in every agent's settings.
 pub(super) const SERVER: &str = "agent-cli";

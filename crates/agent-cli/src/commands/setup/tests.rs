@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::edit::{put, take_back};
 use super::targets::{Edit, TARGETS};
-use crate::find::Environment;
+use session_finder::Environment;
 
 /// Returns the edits of an agent, by the end of their file.
 fn edits(agent: &str) -> Vec<(String, Edit)> {

@@ -79,7 +79,7 @@ fn a_compaction_is_undone_and_redone_and_undone() {
         turn(&mut life, Command::Undo).await;
         life.ask("go on").await;
         let told = turn(&mut life, Command::Redo).await;
-        assert_snapshot!(told.replace(&leaf, "ID"), @"error: the session has gone on since the newest undo; what was undone ends in entry ID, and going there leads back to it");
+        assert_snapshot!(told.replace(&leaf, "ID"), @"error: the session has gone on since the newest undo; what was undone ends in entry ID; go to that entry to continue from it");
         life.close().await;
     });
 }

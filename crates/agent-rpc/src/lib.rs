@@ -1,0 +1,61 @@
+//! Sessions of `agent-session` that a program drives: requests are lines of JSON, and so are answers and events.
+//!
+//! [`drive`] stands between lines and a session. What it needs of the program around it, other models and documents
+//! about a session, is the trait [`Host`]. Lines come from [`lines_of`] and go to an [`Output`]. The protocol for
+//! people is [`reference()`], for programs [`schema_text`].
+//!
+//! **Invariants.** Every request that was read is answered. No answer comes before the events that led to it. Whoever
+//! reads slowly holds up neither the session nor its own requests. Keys are removed from what is sent.
+
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod driver;
+mod input;
+mod output;
+mod parse;
+mod protocol;
+mod reference;
+mod translate;
+
+#[cfg(test)]
+mod tests;
+
+use agent_session::models::LiveModels;
+use agent_session::runtime::Snapshot;
+use futures_util::future::LocalBoxFuture;
+
+pub use driver::{Ended, Session, drive};
+pub use input::{Line, lines_of};
+pub use output::{Output, write_lines};
+pub use reference::{reference, schema_text};
+
+/// What is asked of the program around a session.
+pub trait Host {
+    /// Returns the models with which `name` answers from now on.
+    ///
+    /// # Errors
+    /// Why there are none, in words.
+    fn models(&self, name: &str) -> Result<LiveModels, String>;
+
+    /// Returns a document about a session, or why there is none.
+    fn document<'a>(
+        &'a self,
+        wanted: Document,
+        session: &'a Snapshot,
+    ) -> LocalBoxFuture<'a, Result<serde_json::Value, String>>;
+}
+
+/// A document about a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Document {
+    /// The messages that the model would see.
+    Context,
+    /// What a compaction would do now.
+    Plan {
+        /// What its summary should focus on.
+        focus: Option<String>,
+    },
+    /// Entries and branches.
+    Tree,
+}

@@ -1,0 +1,168 @@
+//! Every key that there is: what it means, what it may be, what it is unless set.
+
+use llm_providers::catalog::{CompatOverride, ModelOverride, ProviderOverride};
+use serde::Serialize;
+use serde_json::Value;
+use session_model::json::Members;
+
+use crate::path::{KeyPath, Step};
+use crate::schema;
+use crate::{AppSettings, HookSetting, ServerSetting};
+
+/// A setting.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Key {
+    /// Its dotted name; `NAME` and `PROVIDER/MODEL` stand for names of the user's own.
+    #[serde(rename = "key")]
+    pub name: String,
+    /// What it means.
+    pub meaning: String,
+    /// What it may be, in words.
+    pub allowed: String,
+    /// What it is unless set; null for nothing.
+    pub default: Value,
+}
+
+/// What stands for the name of a provider, a hook or a server.
+const ANY_NAME: &str = "NAME";
+/// How many keys of the same name are suggested.
+const MOST: usize = 3;
+/// What stands for the name of a model.
+const ANY_MODEL: &str = "PROVIDER/MODEL";
+
+/// Returns every key, in the order in which the types declare them.
+pub fn keys() -> Vec<Key> {
+    let schema = schema::known();
+    let provider = ProviderOverride {
+        compat: Some(CompatOverride::default()),
+        ..ProviderOverride::default()
+    };
+    let sample = AppSettings {
+        providers: [(ANY_NAME.to_owned(), provider)].into(),
+        models: [(ANY_MODEL.to_owned(), ModelOverride::default())].into(),
+        hooks: [(ANY_NAME.to_owned(), HookSetting::default())].into(),
+        mcp_servers: [(ANY_NAME.to_owned(), ServerSetting::default())].into(),
+        ..AppSettings::default()
+    };
+    let keys = values(&sample).into_iter().map(|(path, default)| {
+        let node = schema::find(schema, &path).unwrap_or_default();
+        Key {
+            name: path.to_string(),
+            meaning: node["description"].as_str().unwrap_or_default().to_owned(),
+            allowed: schema::allowed(&node),
+            default,
+        }
+    });
+    keys.collect()
+}
+
+/// Returns the keys that a name means: the key itself, or those inside a group such as `compaction.prune`; names of the
+/// user's own are taken for what they stand for.
+pub fn keys_of(path: &KeyPath) -> Vec<Key> {
+    let general = general(path);
+    let keys = keys().into_iter();
+    let within = |key: &Key| KeyPath::parse(&key.name).is_some_and(|own| own.is_within(&general));
+    let found: Vec<Key> = keys.filter(within).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    // A header of the user's own, or an item of a list: what is said of those around it holds for it too.
+    let Some(node) = schema::find(schema::known(), &general) else {
+        return Vec::new();
+    };
+    let around = |key: &Key| KeyPath::parse(&key.name).is_some_and(|own| general.is_within(&own));
+    let keys = self::keys().into_iter().filter(around);
+    keys.map(|key| Key {
+        name: general.to_string(),
+        allowed: schema::allowed(&node),
+        default: Value::Null,
+        ..key
+    })
+    .collect()
+}
+
+/// Returns a path with what stands for names of the user's own in their place.
+pub(crate) fn general(path: &KeyPath) -> KeyPath {
+    let mut path = path.clone();
+    let stands = match path.0.first() {
+        Some(Step::Name(name)) if ["providers", "hooks", "mcpServers"].contains(&name.as_str()) => {
+            ANY_NAME
+        }
+        Some(Step::Name(name)) if name == "models" => ANY_MODEL,
+        Some(_) | None => return path,
+    };
+    if let Some(step) = path.0.get_mut(1) {
+        *step = Step::Name(stands.to_owned());
+    }
+    path
+}
+
+/// Returns every value of settings with its path, in the order in which the types declare them; a list is one value.
+/// Of providers and models there is what is said of them.
+pub fn values(settings: &AppSettings) -> Vec<(KeyPath, Value)> {
+    fn collect(raw: &str, path: &KeyPath, found: &mut Vec<(KeyPath, Value)>) {
+        // The text has the members in the order of the types; a tree would sort them.
+        match Members::parse(raw) {
+            Ok(members) if !members.0.is_empty() => {
+                for (name, value) in &members.0 {
+                    collect(value.get(), &path.member(name), found);
+                }
+            }
+            Ok(_) | Err(_) => {
+                found.push((path.clone(), serde_json::from_str(raw).unwrap_or_default()));
+            }
+        }
+    }
+    let text = serde_json::to_string(settings).unwrap_or_default();
+    let mut found = Vec::new();
+    collect(&text, &KeyPath::default(), &mut found);
+    found
+}
+
+/// Returns what stands for the nearest key to one that there is not.
+pub(crate) fn nearest_key(path: &KeyPath) -> Option<String> {
+    let (around, name) = path.split()?;
+    let schema = schema::known();
+    let siblings = schema::members(schema, &around);
+    let siblings = siblings.iter().map(String::as_str);
+    let siblings = siblings.filter(|name| *name != "$schema");
+    if let Some(near) = crate::nearest::nearest(name, siblings) {
+        return Some(around.member(near).to_string());
+    }
+    // The right name in the wrong place, or a dotted key where names are nested.
+    let same = |key: &Key| {
+        let own = KeyPath::parse(&key.name);
+        let last = own.as_ref().and_then(KeyPath::split);
+        key.name == name || last.is_some_and(|(_, last)| last.eq_ignore_ascii_case(name))
+    };
+    let mut names: Vec<String> = keys()
+        .into_iter()
+        .filter(same)
+        .map(|key| key.name)
+        .collect();
+    names.truncate(MOST);
+    (!names.is_empty()).then(|| names.join(" or "))
+}
+
+/// Returns the table of the keys as Markdown, without those of providers and models.
+pub fn key_table() -> String {
+    let mut table = String::from("| key | default | allowed | meaning |\n|---|---|---|---|\n");
+    let cell = |text: &str| text.replace('|', "\\|");
+    for key in keys() {
+        if key.name.starts_with("providers.") || key.name.starts_with("models.") {
+            continue;
+        }
+        let default = match &key.default {
+            Value::Null => "none".to_owned(),
+            value => format!("`{value}`"),
+        };
+        table.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            key.name,
+            cell(&default),
+            cell(&key.allowed),
+            cell(key.meaning.trim_end_matches('.')),
+        ));
+    }
+    table
+}

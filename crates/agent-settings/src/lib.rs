@@ -1,0 +1,292 @@
+//! The settings of the agent: what there is to set, the layers that it comes from, and who may set what.
+//!
+//! [`load_layers`] puts the layers on one another: what is built in, the global file, the file of a project, the
+//! settings of a script, a named file, variables, `KEY=VALUE`. Each is checked by itself, so that an error names the
+//! file, the line and the key. [`Loaded`] tells of every value where it comes from. Files are JSON with comments.
+//!
+//! ```
+//! use agent_settings::{Sources, load_layers};
+//!
+//! let sources = Sources {
+//!     set: vec!["compaction.keepRecentTokens=5000".to_owned()],
+//!     ..Sources::default()
+//! };
+//! let loaded = load_layers(&sources)?;
+//! assert_eq!(loaded.settings.core().compaction.keep_recent_tokens.0, 5000);
+//! assert_eq!(loaded.origin("compaction.keepRecentTokens").layer.name(), "set");
+//! # Ok::<(), agent_settings::SettingsError>(())
+//! ```
+//!
+//! [`models`] turns settings into who is asked: the catalog, the HTTP client, keys of the environment, candidates for
+//! summaries and the models of a session. [`hooks`] makes the hooks that settings name.
+//!
+//! **Invariants.** A project or a script cannot choose where data is sent, which model or key is used, or that
+//! commands run. A name that is no setting is an error. No message repeats what may be a key.
+
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod error;
+mod external;
+mod fault;
+pub mod hooks;
+mod keys;
+mod load;
+pub mod models;
+mod nearest;
+mod path;
+mod schema;
+mod sources;
+mod text;
+mod variables;
+
+use std::collections::BTreeMap;
+
+use compaction_core::{BranchSummarySettings, Settings};
+use llm_providers::Reasoning;
+use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use agent_session::instructions::InstructionSettings;
+pub use agent_session::runtime::Limits;
+pub use agent_session::settings::CompactionSection;
+pub use agent_tools::mcp::ServerSetting;
+pub use error::SettingsError;
+pub use external::{CommandSetting, HookSetting};
+pub use fault::unknown;
+pub use keys::{Key, key_table, keys, keys_of, values};
+pub use load::{Loaded, load_layers};
+pub use path::{KeyPath, Step};
+pub use schema::{schema, schema_text};
+pub use sources::{
+    CONFIG_DIR_VARIABLE, FileState, Layer, Origin, PROJECT_FOLDER, SettingsFile, Sources,
+    VARIABLE_PREFIX,
+};
+
+/// All settings of the program, as `settings.json` has them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct AppSettings {
+    /// The model of the session, as `provider/model`.
+    pub model: Option<String>,
+    /// How much the model thinks, unless `--thinking` or the session says; as the provider has it unless set.
+    pub thinking: Option<Thinking>,
+    /// What is added to the built-in system prompt.
+    pub system_prompt: Option<String>,
+    /// Compaction.
+    pub compaction: CompactionSection,
+    /// Branch summaries.
+    pub branch_summary: BranchSummarySettings,
+    /// Changes to the catalog's providers, and new ones, by name.
+    pub providers: BTreeMap<String, ProviderOverride>,
+    /// Changes to the catalog's models, and new ones, by `provider/id`.
+    pub models: BTreeMap<String, ModelOverride>,
+    /// Waiting for models, and trying again.
+    pub http: HttpTimeouts,
+    /// When a turn ends although the model wants to go on; never unless set.
+    pub limits: Limits,
+    /// Session files.
+    pub session: SessionSettings,
+    /// The agent's tools.
+    pub tools: ToolSettings,
+    /// The instructions of a project, and skills.
+    pub instructions: InstructionSettings,
+    /// Programs that are asked or told at points in the life of a session, by name; they run in the order of their names.
+    pub hooks: BTreeMap<String, HookSetting>,
+    /// Servers of the Model Context Protocol whose tools are offered in addition to the agent's own, by name.
+    pub mcp_servers: BTreeMap<String, ServerSetting>,
+}
+
+/// How much a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// As little as it can.
+    Off,
+    /// The least that counts as thinking.
+    Minimal,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// Even more.
+    #[cfg_attr(feature = "clap", value(name = "xhigh"))]
+    XHigh,
+}
+
+impl From<Thinking> for Reasoning {
+    fn from(level: Thinking) -> Self {
+        match level {
+            Thinking::Off => Self::Off,
+            Thinking::Minimal => Self::Minimal,
+            Thinking::Low => Self::Low,
+            Thinking::Medium => Self::Medium,
+            Thinking::High => Self::High,
+            Thinking::XHigh => Self::XHigh,
+        }
+    }
+}
+
+/// The settings under `session`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct SessionSettings {
+    /// The folder of new sessions.
+    pub dir: Option<String>,
+    /// When what was written is forced onto the disk.
+    pub sync: SyncSetting,
+    /// The model that a session goes on with, as `provider/model`, where its own cannot be asked; that is an error unless
+    /// set.
+    pub fallback_model: Option<String>,
+}
+
+/// When what was written to a session is forced onto the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SyncSetting {
+    /// After every write.
+    #[default]
+    Always,
+    /// From time to time.
+    Interval,
+    /// When the system thinks fit.
+    Never,
+}
+
+impl From<SyncSetting> for session_store::SyncPolicy {
+    fn from(setting: SyncSetting) -> Self {
+        match setting {
+            SyncSetting::Always => Self::Always,
+            SyncSetting::Interval => Self::Interval,
+            SyncSetting::Never => Self::Never,
+        }
+    }
+}
+
+/// The settings under `tools`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ToolSettings {
+    /// The tools that the model gets; all of them unless set.
+    pub enabled: Option<Vec<String>>,
+    /// Whether commands run: after a question, without one, or not at all.
+    pub bash: BashPolicy,
+    /// The same for other tools, by name; those of servers are named server__tool, and server__* is all of one server.
+    pub policies: BTreeMap<String, BashPolicy>,
+    /// Folders in addition to the workspace that files may be read and changed in.
+    pub folders: Vec<String>,
+    /// How long a command may take, in seconds.
+    #[schemars(range(min = 1))]
+    pub bash_timeout_seconds: u64,
+    /// How much of one result the model sees, in bytes.
+    #[schemars(range(min = 1000))]
+    pub output_bytes: u64,
+}
+
+/// Whether a tool runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BashPolicy {
+    /// After the user allowed it.
+    #[default]
+    Ask,
+    /// Without a question.
+    Allow,
+    /// Not at all.
+    Deny,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            enabled: None,
+            bash: BashPolicy::Ask,
+            policies: BTreeMap::new(),
+            folders: Vec::new(),
+            bash_timeout_seconds: 120,
+            output_bytes: 50_000,
+        }
+    }
+}
+
+/// The settings under `http`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct HttpTimeouts {
+    /// How long a connection may take, in seconds.
+    #[schemars(range(min = 1))]
+    pub connect_timeout_seconds: u64,
+    /// How long a service may say nothing, in seconds.
+    #[schemars(range(min = 1))]
+    pub idle_timeout_seconds: u64,
+    /// How long one answer may take, in seconds.
+    #[schemars(range(min = 1))]
+    pub total_timeout_seconds: u64,
+    /// How often a request is sent in all; unless set, as often as the budget allows.
+    #[schemars(range(min = 1))]
+    pub attempts: Option<u32>,
+    /// How long all delays before new attempts of one request may take, in seconds; while the network or the service is
+    /// away for less, no turn is lost.
+    pub retry_budget_seconds: u64,
+    /// The same, at most, for a service that cannot be connected to and has not answered since the program started: its
+    /// address may be wrong.
+    pub first_contact_seconds: u64,
+}
+
+impl Default for HttpTimeouts {
+    fn default() -> Self {
+        Self {
+            connect_timeout_seconds: 10,
+            idle_timeout_seconds: 300,
+            total_timeout_seconds: 3600,
+            attempts: None,
+            retry_budget_seconds: 300,
+            first_contact_seconds: 30,
+        }
+    }
+}
+
+impl AppSettings {
+    /// Returns the settings of the algorithms.
+    pub fn core(&self) -> Settings {
+        Settings {
+            compaction: self.compaction.rules.clone(),
+            branch_summary: self.branch_summary.clone(),
+        }
+    }
+
+    /// Returns the catalog of providers and models as these settings change it, or the first setting that
+    /// cannot be used; settings that were loaded can.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub fn catalog(&self) -> Result<Catalog, CatalogError> {
+        self.changed(Catalog::embedded())
+    }
+
+    /// Returns a catalog as these settings change it.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub fn changed(&self, catalog: Catalog) -> Result<Catalog, CatalogError> {
+        catalog.apply(&Overrides {
+            providers: self.providers.clone(),
+            models: self.models.clone(),
+        })
+    }
+
+    /// Returns the first value that its schema cannot refuse: its key, and what is wrong.
+    fn check(&self) -> Result<(), (String, String)> {
+        let core = self.core().check();
+        core.map_err(|error| (error.key.to_owned(), error.to_string()))?;
+        self.compaction.session.check()?;
+        self.instructions.check()
+    }
+}
+
+#[cfg(test)]
+mod tests;

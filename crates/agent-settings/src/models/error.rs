@@ -1,0 +1,66 @@
+//! The error of finding out who answers.
+
+use std::path::PathBuf;
+
+use llm_providers::ProviderError;
+use llm_providers::catalog::CatalogError;
+
+/// Why nobody can be asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelsError {
+    /// No model is named.
+    #[error("no model is named")]
+    NoModel,
+    /// A name, an address or a window does not fit the catalog.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// A setting or an environment variable cannot be used.
+    #[error("{0}")]
+    Invalid(String),
+    /// The key of a provider is not there.
+    #[error("no key for {provider}: set {variable}")]
+    NoKey {
+        /// The provider.
+        provider: String,
+        /// The environment variable that should hold it.
+        variable: String,
+    },
+    /// A form of native compaction was asked for that a model does not have.
+    #[error("{0} has no such native compaction on its wire")]
+    NoNative(String),
+    /// A record never takes the place of a file.
+    #[error("{} exists", .0.display())]
+    RecordExists(PathBuf),
+    /// No provider is named that could be asked for its models.
+    #[error("no provider to ask")]
+    NoProvider,
+    /// Reading or writing failed.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system reported.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The client cannot be set up, or a request failed.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+}
+
+impl ModelsError {
+    pub(super) fn io(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+        source: std::io::Error,
+    ) -> Self {
+        Self::Io {
+            action,
+            path: path.into(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Finding sessions without a path: those of this program and of the agents that people use, by id, the beginning of
+//! one, or `newest`.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use session_import::{Input, Origin, detect, import};
+use session_model::text::{clean, clean_lines};
+use session_model::{SessionTree, decode_bytes};
+use session_store::catalog::{list, row_of, sessions_root};
+use session_store::{Advice, SessionRow, StoreError};
+
+use crate::agents::{AGENTS, Agent, Environment, OWN};
+use crate::bytes::unpacked_beginning;
+use crate::opencode;
+use crate::project::project_of;
+
+/// A session that was found, and whose it is.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The agent that wrote it.
+    pub agent: &'static str,
+    /// What its beginning tells.
+    pub row: SessionRow,
+}
+
+/// Where to look.
+pub struct Finder {
+    environment: Environment,
+    /// The folder of this program's sessions.
+    root: PathBuf,
+}
+
+impl Finder {
+    /// Returns a finder that looks in the places of this process; `session_dir` moves those of this program.
+    ///
+    /// # Errors
+    /// No folder is named, and the home folder is unknown.
+    pub fn of_process(session_dir: Option<&Path>) -> Result<Self, StoreError> {
+        Ok(Self {
+            environment: Environment::of_process(),
+            root: sessions_root(session_dir)?,
+        })
+    }
+
+    /// Returns the sessions of every agent, or of one, the last written first: those whose project is that of
+    /// `folder`, or all.
+    ///
+    /// # Errors
+    /// The folder of this program's sessions cannot be read.
+    pub fn list(
+        &self,
+        agent: Option<&str>,
+        folder: Option<&Path>,
+    ) -> Result<Vec<Found>, StoreError> {
+        let is_wanted = |name: &str| agent.is_none_or(|agent| agent == name);
+        let mut found = Vec::new();
+        if is_wanted(OWN) {
+            let rows = list(&self.root, None)?.into_iter();
+            found.extend(rows.map(|row| Found { agent: OWN, row }));
+        }
+        for agent in AGENTS.iter().filter(|agent| is_wanted(agent.name)) {
+            found.extend(self.rows(agent).into_iter().map(|row| Found {
+                agent: agent.name,
+                row,
+            }));
+        }
+        if let Some(folder) = folder {
+            let project = project_of(folder);
+            found.retain(|found| project_of(Path::new(&found.row.cwd)) == project);
+        }
+        found.sort_by(|one, other| {
+            let key = |found: &Found| (found.row.modified, found.row.locator.clone());
+            key(other).cmp(&key(one))
+        });
+        Ok(found)
+    }
+
+    /// Returns what a list tells of the sessions of another agent.
+    fn rows(&self, agent: &Agent) -> Vec<SessionRow> {
+        let files = agent.files(&self.environment);
+        let rows = files.iter().filter_map(|file| match opencode::read(file) {
+            Ok(Some(bytes)) => row_of(file, |_| decode(bytes)),
+            _ => row_of(file, decode),
+        });
+        let rows: Vec<SessionRow> = rows.collect();
+        #[cfg(feature = "opencode-db")]
+        let rows = {
+            // Where a session is in both, the database has it in full.
+            let database = agent.database(&self.environment);
+            let mut kept = database.map_or_else(Vec::new, |path| opencode::rows(&path, decode));
+            let is_new = |row: &SessionRow| !kept.iter().any(|known| known.id == row.id);
+            let others: Vec<SessionRow> = rows.into_iter().filter(is_new).collect();
+            kept.extend(others);
+            kept
+        };
+        rows
+    }
+
+    /// Returns the session that a name means: an id, the beginning of one, or `newest` (of the project of `folder`),
+    /// each with `AGENT:` before it for the sessions of one agent.
+    ///
+    /// # Errors
+    /// [`StoreError::Usage`] where no session, or more than one, is meant.
+    pub fn named(&self, name: &str, folder: &Path) -> Result<Found, StoreError> {
+        let (agent, id) = match name.split_once(':') {
+            Some((agent, id)) if is_agent(agent) => (Some(agent), id),
+            _ => (None, name),
+        };
+        if id == "newest" {
+            let newest = self.list(agent, Some(folder))?.into_iter().next();
+            let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
+            return newest
+                .ok_or_else(|| unknown(format!("no session{of_agent} works in this project")));
+        }
+        let mut found = self.list(agent, None)?;
+        found.retain(|found| !id.is_empty() && found.row.id.starts_with(id));
+        if found.iter().any(|found| found.row.id == id) {
+            found.retain(|found| found.row.id == id);
+        }
+        match found.len() {
+            0 => Err(unknown(format!(
+                "no file and no session is called {}",
+                clean(name)
+            ))),
+            1 => Ok(found.remove(0)),
+            count => {
+                let some = found.iter().take(5);
+                let some = some.map(|found| format!("\n  {}  {}", found.agent, found.row.locator));
+                let some = clean_lines(&some.collect::<String>());
+                Err(StoreError::usage(format!(
+                    "{count} sessions are called {}; name more of the id, or the file:{some}",
+                    clean(name)
+                )))
+            }
+        }
+    }
+}
+
+/// How much of a compressed session is unpacked to list it, in bytes.
+const BEGINNING: u64 = 256 * 1024;
+
+/// Returns the tree of a session's beginning, of whichever format.
+fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
+    let bytes = unpacked_beginning(bytes, BEGINNING);
+    let Some(format) = detect(&bytes) else {
+        return Some(decode_bytes(bytes).tree);
+    };
+    let mut lines = Vec::new();
+    let input = Input::of_bytes(bytes);
+    import(format, &input, &Origin::default(), &|_| None, &mut lines).ok()?;
+    Some(decode_bytes(lines).tree)
+}
+
+/// Returns the error about a name that no session has.
+fn unknown(text: String) -> StoreError {
+    StoreError::Usage {
+        text,
+        advice: Advice::ListSessions,
+    }
+}
+
+/// Returns whether an agent is called `name`.
+fn is_agent(name: &str) -> bool {
+    name == OWN || AGENTS.iter().any(|agent| agent.name == name)
+}
+
+/// Returns the file that an argument names: a path, or the file of the session of that name. What looks like a path
+/// and is none stays as it is, for the error of whoever opens it.
+///
+/// # Errors
+/// [`StoreError::Usage`] where no session, or more than one, is meant.
+pub fn session_path(argument: &Path) -> Result<PathBuf, StoreError> {
+    let is_path = argument == Path::new("-")
+        || argument.components().count() > 1
+        || argument.extension().is_some()
+        || argument.symlink_metadata().is_ok();
+    let Some(name) = argument.to_str().filter(|_| !is_path) else {
+        return Ok(argument.to_owned());
+    };
+    let here = std::env::current_dir().map_err(|error| StoreError::io("open", ".", error))?;
+    let found = Finder::of_process(None)?.named(name, &here)?;
+    Ok(found.row.locator.into())
+}

@@ -1,0 +1,109 @@
+//! Sessions of several agents in a home of the test's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Finder;
+use crate::agents::Environment;
+use crate::project::project_of;
+
+struct Home {
+    folder: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Writes a session that works in `cwd` below the home.
+    fn session(&self, path: &str, id: &str, cwd: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let cwd = self.path(cwd);
+        fs::create_dir_all(&cwd).unwrap();
+        let cwd = cwd.to_str().unwrap();
+        let header = format!(
+            r#"{{"type":"session","version":3,"id":"{id}","timestamp":"2026-01-01T00:00:00.000Z","cwd":"{cwd}"}}"#
+        );
+        let message = r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"fix the parser","timestamp":1}}"#;
+        fs::write(&path, format!("{header}\n{message}\n")).unwrap();
+    }
+
+    fn finder(&self) -> Finder {
+        Finder {
+            environment: Environment {
+                home: Some(self.folder.path().to_owned()),
+                variable: |_| None,
+            },
+            root: self.path("own"),
+        }
+    }
+
+    fn named(&self, name: &str, folder: &str) -> String {
+        match self.finder().named(name, &self.path(folder)) {
+            Ok(found) => format!("{} {}", found.agent, found.row.id),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+fn touch(path: &Path, seconds: u64) {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    let file = fs::File::options().append(true).open(path).unwrap();
+    file.set_modified(time).unwrap();
+}
+
+#[test]
+fn sessions_of_every_agent_are_found_by_name() {
+    let home = Home::new();
+    home.session(".pi/agent/sessions/--x--/one.jsonl", "0192-aa", "work");
+    home.session(".omp/agent/sessions/y/two.jsonl", "0192-bb", "work");
+    home.session("own/z/three.jsonl", "0193-cc", "other");
+    touch(&home.path(".pi/agent/sessions/--x--/one.jsonl"), 3000);
+    touch(&home.path(".omp/agent/sessions/y/two.jsonl"), 2000);
+    touch(&home.path("own/z/three.jsonl"), 4000);
+    assert_eq!(home.named("0192-a", "work"), "pi 0192-aa");
+    assert_eq!(home.named("0193", "work"), "agent-cli 0193-cc");
+    assert_eq!(home.named("newest", "work"), "pi 0192-aa");
+    assert_eq!(home.named("omp:newest", "work"), "omp 0192-bb");
+    assert_eq!(home.named("pi:0192", "other"), "pi 0192-aa");
+    assert!(
+        home.named("0192", "work")
+            .starts_with("2 sessions are called 0192; name more")
+    );
+    assert!(
+        home.named("pi:0193", "work")
+            .starts_with("no file and no session is called pi:0193")
+    );
+    assert!(home.named("", "work").starts_with("no file and no session"));
+    assert!(
+        home.named("codex:newest", "work")
+            .starts_with("no session of codex works in this project")
+    );
+}
+
+#[test]
+fn worktrees_of_a_repository_are_one_project() {
+    let home = Home::new();
+    fs::create_dir_all(home.path("main/.git/worktrees/side")).unwrap();
+    fs::create_dir_all(home.path("main/src")).unwrap();
+    fs::create_dir_all(home.path("side")).unwrap();
+    let own = home.path("main/.git/worktrees/side");
+    fs::write(own.join("commondir"), "../..\n").unwrap();
+    fs::write(
+        home.path("side/.git"),
+        format!("gitdir: {}\n", own.display()),
+    )
+    .unwrap();
+    let project = project_of(&home.path("main/src"));
+    assert_eq!(project_of(&home.path("side")), project);
+    assert_ne!(project_of(&home.path("elsewhere")), project);
+    home.session(".pi/agent/sessions/x/one.jsonl", "0192-aa", "side");
+    assert_eq!(home.named("newest", "main/src"), "pi 0192-aa");
+}

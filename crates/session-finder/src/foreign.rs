@@ -1,0 +1,133 @@
+//! Sessions of other programs: recognized where a session is opened, and read as one of the family.
+
+use std::io::BufWriter;
+use std::path::Path;
+
+use session_import::{Format, ImportReport, Origin, detect, import, nearest_miss};
+use session_model::text::clean;
+use session_store::{Advice, ReadObserver, SessionFile, StoreError};
+use tempfile::SpooledTempFile;
+
+use crate::agents::find_codex;
+use crate::bytes::{Bytes, Cancellable, HEAD, IN_MEMORY, IsCancelled, sha256, unpacked_beginning};
+
+/// What is said of a session of another program that was opened.
+#[derive(Debug, Clone)]
+pub struct ReadAs {
+    /// Its format.
+    pub format: Format,
+    /// What people are told about it.
+    pub line: String,
+}
+
+/// A session that was converted.
+pub struct Converted {
+    /// Its lines.
+    pub lines: Bytes,
+    /// What was found, mapped and lost.
+    pub report: ImportReport,
+}
+
+/// Converts a session of a known format. Its lines are in memory, or in a file without a name.
+///
+/// # Errors
+/// It cannot be read or kept, has no record of the format, or the user has cancelled.
+pub fn convert(
+    path: &Path,
+    format: Format,
+    bytes: Bytes,
+    with_checksum: bool,
+    is_cancelled: IsCancelled,
+) -> Result<Converted, StoreError> {
+    let input = bytes.input(path)?;
+    let sha256 = match with_checksum {
+        true => Some(sha256(path, &input)?),
+        false => None,
+    };
+    let shown = path.display().to_string();
+    let origin = Origin {
+        path: &shown,
+        sha256: sha256.as_deref(),
+    };
+    let kept = Cancellable::new(SpooledTempFile::new(IN_MEMORY), is_cancelled);
+    let mut lines = BufWriter::with_capacity(256 * 1024, kept);
+    let find = |id: &str| {
+        let path = find_codex(path, id)?;
+        let bytes = Bytes::File.unpacked(&path, is_cancelled).ok()?;
+        bytes.input(&path).ok()
+    };
+    let report = import(format, &input, &origin, &find, &mut lines);
+    if is_cancelled() {
+        return Err(StoreError::Cancelled);
+    }
+    let report = report.map_err(|error| StoreError::session(path, error.to_string()))?;
+    let lines = lines.into_inner().map_err(|error| {
+        let text = format!("cannot keep the converted session: {}", error.error());
+        StoreError::session(path, text)
+    })?;
+    Ok(Converted {
+        lines: Bytes::of_spooled(lines.into_inner()),
+        report,
+    })
+}
+
+/// Reads a session of a known format.
+///
+/// # Errors
+/// As [`convert`].
+pub fn open(
+    path: &Path,
+    format: Format,
+    bytes: Bytes,
+    observer: &mut dyn ReadObserver,
+    is_cancelled: IsCancelled,
+) -> Result<(SessionFile, ReadAs), StoreError> {
+    let Converted { lines, mut report } = convert(path, format, bytes, false, is_cancelled)?;
+    let mut session = lines.session(path, observer)?;
+    report.diagnostics.append(&mut session.decoded.diagnostics);
+    session.decoded.diagnostics = report.diagnostics.clone();
+    let skipped = match report.skipped.len() {
+        0 => "every kind of record is mapped".to_owned(),
+        1 => "1 kind of record skipped".to_owned(),
+        kinds => format!("{kinds} kinds of record skipped"),
+    };
+    let line = format!(
+        "read as: {} session {}, {skipped}",
+        format.name(),
+        clean(&report.session_id)
+    );
+    Ok((session, ReadAs { format, line }))
+}
+
+/// Returns why a session of another program is not written to.
+pub fn refusal(path: &Path, format: Format) -> StoreError {
+    let name = format.name();
+    StoreError::Session {
+        path: path.to_owned(),
+        reason: format!("a {name} session, which is read but never written"),
+        advice: Advice::Import(path.to_owned()),
+    }
+}
+
+/// Fails for the file of a session of another program.
+///
+/// # Errors
+/// It is one, or cannot be read.
+pub fn refuse(path: &Path) -> Result<(), StoreError> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let head = unpacked_beginning(Bytes::File.beginning(path)?, HEAD);
+    match detect(&head) {
+        Some(format) => Err(refusal(path, format)),
+        None => Ok(()),
+    }
+}
+
+/// Returns what a file that is no session resembles, as the end of a message.
+pub fn resemblance(head: &[u8]) -> String {
+    nearest_miss(head).map_or_else(String::new, |miss| {
+        let reason = clean(&miss.reason);
+        format!("; it resembles {}, but {reason}", miss.format.name())
+    })
+}

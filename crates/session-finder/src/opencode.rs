@@ -1,0 +1,124 @@
+//! Sessions of opencode where it keeps them: a tree of JSON files, or a database. Both become what `opencode export`
+//! prints.
+
+#[cfg(feature = "opencode-db")]
+mod database;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use session_model::text::clean;
+use session_store::StoreError;
+
+/// How a database begins.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+/// How ids of sessions begin.
+const ID: &str = "ses_";
+
+/// The longest file of the tree that is read, in bytes.
+const LONGEST: u64 = 64 * 1024 * 1024;
+
+/// Returns the bytes of a session of opencode, if `path` names one: the file of its description in the tree of JSON
+/// files, or `DATABASE/ID`.
+///
+/// # Errors
+/// The database cannot be read, or several sessions are meant.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if let Some(database) = path.parent().filter(|parent| is_database(parent)) {
+        return of_database(database, &name).map(Some);
+    }
+    if is_database(path) {
+        return Err(StoreError::usage(format!(
+            "{} holds several sessions; name one of them: {}",
+            clean(&path.display().to_string()),
+            listed(path)?
+        )));
+    }
+    Ok(of_tree(path, &name))
+}
+
+fn is_database(path: &Path) -> bool {
+    use std::io::Read;
+    let is_file = path.metadata().is_ok_and(|metadata| metadata.is_file());
+    let mut head = Vec::new();
+    let read = is_file.then(|| fs::File::open(path).ok()).flatten();
+    let read = read.map(|file| file.take(DATABASE.len() as u64).read_to_end(&mut head));
+    read.is_some_and(|read| read.is_ok()) && head == DATABASE
+}
+
+#[cfg(feature = "opencode-db")]
+pub use database::rows;
+#[cfg(feature = "opencode-db")]
+use database::{export as of_database, listed};
+
+#[cfg(not(feature = "opencode-db"))]
+fn of_database(database: &Path, id: &str) -> Result<Vec<u8>, StoreError> {
+    let id = clean(id);
+    let reason = format!(
+        "a database of opencode, which this build does not read: build it with --features opencode-db, or run opencode export {id} > FILE and name FILE"
+    );
+    Err(StoreError::session(database, reason))
+}
+
+#[cfg(not(feature = "opencode-db"))]
+fn listed(database: &Path) -> Result<String, StoreError> {
+    of_database(database, "ID").map(|_| String::new())
+}
+
+/// Returns the session that a file of the tree describes, with its messages and their parts.
+fn of_tree(path: &Path, name: &str) -> Option<Vec<u8>> {
+    let id = name.strip_suffix(".json").filter(|id| id.starts_with(ID))?;
+    let storage = path.ancestors().nth(3)?;
+    let is_tree = path.ancestors().nth(2)?.ends_with("session");
+    let messages = storage.join("message").join(id);
+    if !is_tree || !messages.is_dir() {
+        return None;
+    }
+    let info = json_file(path)?;
+    let mut found = Vec::new();
+    for file in json_files(&messages) {
+        let Some(message) = json_file(&file) else {
+            continue;
+        };
+        let id = file.file_stem().unwrap_or_default();
+        let parts = json_files(&storage.join("part").join(id));
+        let parts: Vec<Value> = parts.iter().filter_map(|part| json_file(part)).collect();
+        let at = message["time"]["created"].as_u64().unwrap_or(0);
+        let message = serde_json::json!({ "info": message, "parts": parts });
+        found.push(((at, id.to_owned()), message));
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    let messages: Vec<Value> = found.into_iter().map(|(_, message)| message).collect();
+    Some(document(
+        &info.to_string(),
+        messages.iter().map(Value::to_string),
+    ))
+}
+
+/// Returns the document that `opencode export` prints.
+fn document(info: &str, messages: impl Iterator<Item = String>) -> Vec<u8> {
+    let messages = messages.collect::<Vec<_>>().join(",\n");
+    format!("{{\"info\":{info},\n\"messages\":[{messages}]}}\n").into_bytes()
+}
+
+/// Returns the JSON files of a folder by name; links are not followed.
+fn json_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let paths = files.map(|entry| entry.path());
+    let mut paths: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|end| end == "json"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn json_file(path: &Path) -> Option<Value> {
+    let is_short = path.metadata().ok()?.len() <= LONGEST;
+    let bytes = is_short.then(|| fs::read(path).ok()).flatten()?;
+    serde_json::from_slice(&bytes).ok()
+}
