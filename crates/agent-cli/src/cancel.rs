@@ -1,7 +1,7 @@
 //! Cancellation by the user: Ctrl-C, SIGTERM and SIGHUP are noticed between steps, never in the middle of a write.
 
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use hooks::process::kill_all;
 use llm_providers::CancellationToken;
@@ -34,14 +34,8 @@ pub fn listen() {
 #[cfg(unix)]
 fn survive_file_size_limit() {
     let limit = rustix::process::Signal::XFSZ.as_raw();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build();
-    if let Ok(runtime) = runtime {
-        let _entered = runtime.enter();
-        // The handler stays for as long as the program runs.
-        let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(limit));
-    }
+    // The write itself fails, so the flag is not read. Where no handler can be set, the system's own applies.
+    let _ = signal_hook::flag::register(limit, Arc::default());
 }
 
 /// Returns the token that ends every request of a model once the user has cancelled.

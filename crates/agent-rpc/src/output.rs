@@ -41,6 +41,15 @@ impl Output {
         }
     }
 
+    /// Returns one whose lines nobody reads as long as the receiver is kept.
+    #[cfg(test)]
+    pub fn unread_lines() -> (Self, tokio::sync::mpsc::Receiver<String>) {
+        let (lines, receiver) = channel(WAITING);
+        let (_, written) = oneshot::channel();
+        let lines = Some(lines);
+        (Self { lines, written }, receiver)
+    }
+
     /// Hands a line over if there is room.
     pub(crate) fn offer(&mut self, line: String) -> Offered {
         let Some(lines) = &self.lines else {

@@ -2,12 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Cursor};
+use std::sync::Arc;
+use std::time::Duration;
 
+use agent_session::channel::{EVENT_BYTES, event_channel};
+use agent_session::runtime::command_channel;
 use insta::assert_snapshot;
 use llm_providers::{Redactor, Secret};
 use serde_json::{Value, json};
 
+use super::driver::Driver;
 use super::input::{Line, next_line};
+use super::output::Output;
 use super::parse::{LONGEST, parse};
 use super::protocol::{Data, Response};
 use super::reference::{SAMPLES, request_schema, schema, type_of};
@@ -207,4 +213,38 @@ fn no_response_tells_a_key() {
     let line = Response::done(None, "get_state", data).line(&Redactor::new(&secret));
     let said: Value = serde_json::from_str(&line).expect("JSON");
     assert_eq!(said["data"]["queue"][0]["text"], "it is [secret removed]");
+}
+
+#[tokio::test(start_paused = true)]
+async fn f13_requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
+    let (handle, _commands) = command_channel();
+    let (_sender, events) = event_channel();
+    let (requests, lines) = tokio::sync::mpsc::channel(1);
+    let (output, _unread) = Output::unread_lines();
+    let models = Models {
+        args: RunArgs::default(),
+        settings: AppSettings::default(),
+    };
+    let driver = Driver::new((handle, events), (lines, output), models, Arc::default());
+    // The response repeats the names.
+    let request = json!({ "type": "subscribe", "events": vec!["text_delta"; 5000] }).to_string();
+    let asking = async {
+        let mut taken = 0;
+        loop {
+            let line = Line::Whole(request.clone().into_bytes());
+            // The clock moves on only where nothing else can happen: nobody takes the request.
+            let sent = tokio::time::timeout(Duration::from_secs(1), requests.send(line)).await;
+            match sent {
+                Ok(sent) => sent.expect("it is driven on"),
+                Err(_) => return taken,
+            }
+            taken += request.len();
+            assert!(taken < 10 * EVENT_BYTES, "{taken} bytes were taken");
+        }
+    };
+    let taken = tokio::select! {
+        taken = asking => taken,
+        _ = driver.drive() => panic!("the input is open"),
+    };
+    assert!(taken > EVENT_BYTES, "{taken} bytes were taken");
 }

@@ -110,6 +110,7 @@ pub use recall::{
 pub use removed::{RemovedFacts, removed_facts};
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
+    check_length,
 };
 pub use restore::{
     DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,

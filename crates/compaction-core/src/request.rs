@@ -193,6 +193,18 @@ pub enum AnswerError {
     /// It is incomplete.
     #[error("the summary was cut off by its output cap")]
     Truncated,
+    /// It says almost nothing about a long conversation.
+    #[error(
+        "the summary has {tokens} tokens for {replaced} that it replaces; at least {least} are needed"
+    )]
+    TooShort {
+        /// Tokens of the answer.
+        tokens: TokenCount,
+        /// Tokens of what it stands for.
+        replaced: TokenCount,
+        /// The fewest tokens that are accepted for them.
+        least: TokenCount,
+    },
     /// It is no summary.
     #[error("the summarizer called a tool instead of writing a summary")]
     CalledTool,
@@ -236,6 +248,29 @@ impl SummaryAnswer {
     }
 }
 
+/// Of what a summary replaces, the part that it must have at least: a model that answers "done" has not summarized.
+const LEAST_PART: u64 = 1000;
+
+/// No summary is too short that has as many tokens as the headings and a sentence take.
+const LEAST_MOST: TokenCount = TokenCount(40);
+
+/// Fails for a model's summary that says almost nothing about the `replaced` tokens that it stands for.
+///
+/// # Errors
+///
+/// [`AnswerError::TooShort`].
+pub fn check_length(tokens: TokenCount, replaced: TokenCount) -> Result<(), AnswerError> {
+    let least = replaced.scaled(1, LEAST_PART).min(LEAST_MOST);
+    match tokens < least {
+        true => Err(AnswerError::TooShort {
+            tokens,
+            replaced,
+            least,
+        }),
+        false => Ok(()),
+    }
+}
+
 /// Returns a summary without what some models put around it: thinking that their server did not part from the
 /// answer, and tags that wrap all of it.
 fn bare(text: &str) -> &str {
@@ -260,7 +295,8 @@ fn bare(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer};
+    use super::{AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer, check_length};
+    use crate::tokens::TokenCount;
 
     fn summary(text: &str) -> Result<String, AnswerError> {
         let answer = SummaryAnswer {
@@ -294,5 +330,18 @@ mod tests {
         ] {
             assert_eq!(summary(text), Err(AnswerError::Empty), "{text}");
         }
+    }
+
+    #[test]
+    fn a_summary_has_a_thousandth_of_what_it_replaces_or_40_tokens() {
+        let check = |tokens, replaced| {
+            let checked = check_length(TokenCount(tokens), TokenCount(replaced));
+            checked.map_err(|error| error.to_string())
+        };
+        assert_eq!(check(1, 1999), Ok(()));
+        let short = "the summary has 5 tokens for 10000 that it replaces; at least 10 are needed";
+        assert_eq!(check(5, 10_000), Err(short.to_owned()));
+        assert_eq!(check(10, 10_000), Ok(()));
+        assert_eq!(check(40, 1_000_000), Ok(()));
     }
 }

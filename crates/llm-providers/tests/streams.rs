@@ -1,14 +1,18 @@
 //! Streams as hostile, careless or merely different servers send them, on every wire.
 
+use std::io::Write;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use llm_providers::catalog::{Catalog, Selection};
 use llm_providers::{
     Answer, ApiProtocol, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings,
-    Provider, ProviderError, ProviderErrorKind, Request, Secret,
+    Provider, ProviderError, ProviderErrorKind, Recorder, Request, Secret,
 };
+use serde_json::json;
 use session_model::StopReason;
+use test_support::split_key::{concatenated, splits};
 use test_support::{Chunk, End, FaultServer, Reply, streams};
 
 const KEY: &str = "sk-test-0123456789abcdefghijkl";
@@ -57,6 +61,27 @@ struct Asked {
     window: u64,
     total: Duration,
     cancel: CancellationToken,
+    record: Record,
+}
+
+/// What a recorder wrote.
+#[derive(Clone, Default)]
+struct Record(Arc<Mutex<Vec<u8>>>);
+
+impl Record {
+    fn bytes(&self) -> Vec<u8> {
+        self.0.lock().expect("no writer panicked").clone()
+    }
+}
+
+impl Write for Record {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("no writer panicked").write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 impl Asked {
@@ -66,6 +91,7 @@ impl Asked {
             window: 32_000,
             total: Duration::from_secs(60),
             cancel: CancellationToken::new(),
+            record: Record::default(),
         }
     }
 
@@ -85,6 +111,7 @@ impl Asked {
             ..HttpSettings::default()
         };
         let http = HttpClient::new(settings).expect("a client");
+        let http = http.with_recorder(Recorder::new(Box::new(self.record)));
         let provider = HttpProvider::new(http, found.provider, found.model, Secret::new(KEY));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
@@ -126,6 +153,59 @@ fn key_in_a_stop_reason_is_removed() {
             "{wire:?}: {answer:?}"
         );
         assert!(!format!("{answer:?}").contains(KEY), "{wire:?}: {answer:?}");
+    }
+}
+
+/// Returns an answer whose text comes in these pieces.
+fn in_pieces(wire: ApiProtocol, pieces: &[&str]) -> Reply {
+    match wire {
+        ApiProtocol::Responses => {
+            streams::responses_stream_with(pieces, "completed", streams::responses_usage(1, 0, 1))
+        }
+        ApiProtocol::Chat => streams::chat_stream_with(pieces, "stop", None),
+        ApiProtocol::Messages => streams::messages_stream_with(pieces, "end_turn", (1, 0, 1)),
+        ApiProtocol::Gemini => {
+            let chunks = pieces.iter().enumerate().map(|(nth, text)| {
+                let finish = (nth + 1 == pieces.len()).then_some("STOP");
+                let content = json!({"role": "model", "parts": [{"text": text}]});
+                json!({"candidates": [{"content": content, "finishReason": finish}]}).to_string()
+            });
+            let chunks: Vec<String> = chunks.collect();
+            streams::sse_reply(&chunks.iter().map(String::as_str).collect::<Vec<_>>())
+        }
+        #[cfg(feature = "bedrock")]
+        ApiProtocol::Converse => unreachable!("it has tests of its own"),
+    }
+}
+
+#[test]
+fn a_key_that_is_split_at_any_byte_is_in_no_answer_and_no_record() {
+    let splits = splits(KEY);
+    let pieces = splits
+        .iter()
+        .flat_map(|pieces| [&["<"], &**pieces, &["> "]]);
+    let pieces = pieces.collect::<Vec<_>>().concat();
+    for wire in WIRES {
+        let asked = Asked::on(wire);
+        let record = asked.record.clone();
+        let answer = asked
+            .answered(in_pieces(wire, &pieces))
+            .expect("an answer")
+            .text();
+        assert_eq!(
+            answer,
+            "<[secret removed]> ".repeat(splits.len()),
+            "{wire:?}"
+        );
+        let record = concatenated(&record.bytes());
+        for part in [&KEY[..16], &KEY[14..]] {
+            assert!(!record.contains(part), "{wire:?}: {part} is in {record}");
+        }
+        let removed = record.matches("[secret removed]").count();
+        assert!(
+            removed >= splits.len(),
+            "{wire:?}: {removed} times in {record}"
+        );
     }
 }
 

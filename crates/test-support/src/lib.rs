@@ -1,5 +1,6 @@
 //! For tests: a text notation for sessions, proptest strategies that generate them, and a model server
-//! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]);
+//! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]); a model that
+//! says a key in pieces ([`split_key`]);
 //! facts to plant into sessions, and what a compaction keeps of them ([`needles`]).
 //!
 //! The notation is a list of items parted by spaces; `|` only helps the eye.
@@ -24,6 +25,7 @@ mod fault_server;
 pub mod needles;
 mod notation;
 mod skip;
+pub mod split_key;
 mod strategies;
 pub mod streams;
 

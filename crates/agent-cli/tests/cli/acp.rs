@@ -12,7 +12,7 @@ use crate::run::Runs;
 const WORK: &str = include_str!("../../../../xtask/acp-client/script.jsonl");
 
 /// An editor, as far as tests need one.
-struct Editor {
+pub struct Editor {
     client: Client,
     number: u64,
 }
@@ -20,7 +20,11 @@ struct Editor {
 impl Editor {
     fn start(runs: &Runs, options: &[&str]) -> Self {
         let arguments = ["acp", "--provider", "scripted:script.jsonl"];
-        let client = Client::of(runs, &[&arguments[..], options].concat());
+        Self::with(Client::of(runs, &[&arguments[..], options].concat()))
+    }
+
+    /// Introduces itself to a program that was started.
+    pub fn with(client: Client) -> Self {
         let mut editor = Self { client, number: 0 };
         let known = json!({"protocolVersion": 1, "clientCapabilities": {"session": {"compaction": {}, "notices": {}}}});
         let introduced = editor.ask("initialize", &known);
@@ -65,7 +69,8 @@ impl Editor {
         )
     }
 
-    fn new_session(&mut self, runs: &Runs) -> String {
+    /// Begins a session in the folder of `runs`; returns its id.
+    pub fn new_session(&mut self, runs: &Runs) -> String {
         let new = self.ask(
             "session/new",
             &json!({"cwd": runs.env.folder(), "mcpServers": []}),
@@ -81,10 +86,16 @@ impl Editor {
         )
     }
 
-    fn prompt(&mut self, session: &str, text: &str) -> Value {
+    /// Says something and returns why the answer ended.
+    pub fn prompt(&mut self, session: &str, text: &str) -> Value {
         let id = self.say(session, text);
         let answer = self.answer(id);
         answer["result"]["stopReason"].clone()
+    }
+
+    /// Ends the input and waits for the end; returns the lines that nobody has asked for.
+    pub fn end(self) -> Vec<Value> {
+        self.client.end().1
     }
 
     fn update(&mut self, kind: &str) -> Value {

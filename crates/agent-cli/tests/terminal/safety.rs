@@ -9,6 +9,7 @@ use agent_session::llm_providers::{CancellationToken, Script};
 use agent_session::models::LiveModels;
 use portable_pty::CommandBuilder;
 use serde_json::json;
+use test_support::split_key::splitting_server;
 
 use crate::pty::{Pty, USUAL};
 use crate::script;
@@ -223,4 +224,43 @@ fn a_panic_leaves_the_terminal_as_it_was() {
     check_terminal(&mut pty);
     pty.send("exit\r");
     pty.exit_code();
+}
+
+/// Returns what a reader of all bytes sees, without the places of lines.
+fn letters(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    text.split_whitespace().collect()
+}
+
+#[test]
+fn a_key_that_is_split_at_any_byte_is_not_shown() {
+    const KEY: &str = "tok-0123456789-abcdefghijklmnop";
+    for plain in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = splitting_server(KEY);
+        let url = server.url();
+        let model = format!(
+            "--model test/alpha --wire chat --window 64000 --base-url {url} --api-key-env TEST_KEY"
+        );
+        let plain = plain.then_some("--plain");
+        let arguments: Vec<&str> = model.split(' ').chain(plain).collect();
+        let mut pty = Pty::start_in(folder.path(), &arguments, USUAL, &[("TEST_KEY", KEY)]);
+        pty.wait_for("test/alpha");
+        pty.send("go\r");
+        pty.wait_for("Done.");
+        pty.send("/quit\r");
+        assert_eq!(pty.exit_code(), 0);
+        for shown in [pty.raw(), pty.transcript()] {
+            let shown = letters(&shown);
+            for part in [&KEY[..16], &KEY[15..]] {
+                assert!(!shown.contains(part), "{plain:?}: {part} is in {shown}");
+            }
+            // All of it went through.
+            let removed = shown.matches("[secretremoved]").count();
+            assert!(
+                removed >= KEY.len(),
+                "{plain:?}: {removed} times in {shown}"
+            );
+        }
+    }
 }

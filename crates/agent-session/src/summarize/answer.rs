@@ -1,8 +1,8 @@
 //! The requests of a plan, asked of one candidate.
 
 use compaction_core::{
-    AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
-    TokenCount,
+    AnswerEnd, AnswerError, Carried, Profile, RequestKind, Summarizer, SummaryAnswer,
+    SummaryRequest, TokenCount, check_length,
 };
 use llm_providers::{
     Answer, Event, Progress, ProviderError, ProviderErrorKind, Reasoning, Request, complete,
@@ -81,6 +81,7 @@ async fn answer_one(
     let wanted = Wanted {
         kind: request.kind,
         cap: request.max_output,
+        replaces: Profile::Own.counter().text(&request.conversation),
     };
     summary_of(asked, wanted, candidate, run).await
 }
@@ -92,13 +93,26 @@ pub(super) struct Wanted {
     pub kind: RequestKind,
     /// The most tokens of it.
     pub cap: TokenCount,
+    /// The tokens of what it stands for.
+    pub replaces: TokenCount,
+}
+
+impl Wanted {
+    /// Returns why an answer cannot be used.
+    fn fault(self, answer: &SummaryAnswer) -> Option<AnswerError> {
+        let summary = match answer.summary(self.kind) {
+            Ok(summary) => summary,
+            Err(error) => return Some(error),
+        };
+        check_length(Profile::Own.counter().text(&summary), self.replaces).err()
+    }
 }
 
 /// Asks for a summary. An answer that is none is asked for once more, with twice the cap and
 /// less thinking.
 pub(super) async fn summary_of(
     mut asked: Request,
-    Wanted { kind, cap }: Wanted,
+    wanted: Wanted,
     candidate: &Candidate,
     run: &mut Run<'_>,
 ) -> Result<SummaryAnswer, Failure> {
@@ -128,14 +142,14 @@ pub(super) async fn summary_of(
         )
     };
     asked.cache_key.clone_from(&run.cache_key);
-    asked.max_output = bound(cap);
+    asked.max_output = bound(wanted.cap);
     let first = ask(&asked, candidate, run).await?;
     let first = summary_answer(&first, &candidate.summarizer)?;
-    let Err(error) = first.summary(kind) else {
+    let Some(error) = wanted.fault(&first) else {
         return Ok(first);
     };
     (run.watch)(SummaryStep::Again(error));
-    asked.max_output = bound(TokenCount(cap.0.saturating_mul(2)));
+    asked.max_output = bound(TokenCount(wanted.cap.0.saturating_mul(2)));
     asked.reasoning = Reasoning::Off;
     if error == AnswerError::CalledTool {
         let text = Content::Text(prompts::summary_no_tools());
@@ -144,8 +158,10 @@ pub(super) async fn summary_of(
     run.report.retries += 1;
     let second = ask(&asked, candidate, run).await?;
     let second = summary_answer(&second, &candidate.summarizer)?;
-    second.summary(kind)?;
-    Ok(second)
+    match wanted.fault(&second) {
+        Some(error) => Err(error.into()),
+        None => Ok(second),
+    }
 }
 
 async fn ask(

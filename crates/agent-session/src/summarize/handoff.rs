@@ -87,6 +87,7 @@ async fn at_the_end(
     let wanted = Wanted {
         kind: RequestKind::Handoff,
         cap: plan.max_output,
+        replaces: job.tokens,
     };
     let answered = summary_of(request.clone(), wanted, candidate, run).await;
     let answer = match answered {

@@ -200,6 +200,35 @@ fn empty_summary_once() {
     assert_eq!(bench.prose(), SUMMARY);
 }
 
+/// A session of which some 5,000 tokens are summarized.
+const MANY: &str = "u:2000 a:1500 u:1000 a:600 u:600 a:100";
+
+#[test]
+fn a_summary_that_says_almost_nothing_is_asked_for_once_more_and_then_refused() {
+    let few = || streams::chat_stream("Done.");
+    let bench = Bench::replying(vec![few()]).with_session(MANY);
+    let said = bench.fails(&[]);
+    assert!(said.starts_with("[no_summary]\n"), "{said}");
+    assert!(said.contains("are needed; asking once more\n"), "{said}");
+    assert_eq!(bench.count(), 2);
+    let bench = Bench::replying(vec![few(), streams::chat_stream(SUMMARY)]).with_session(MANY);
+    bench.succeeds(&[]);
+    assert_eq!(bench.prose(), SUMMARY);
+    // The next model is asked where there is one.
+    let replies = vec![few(), few(), streams::chat_stream(SUMMARY)];
+    let bench = Bench::replying(replies).with_session(MANY);
+    let bench = bench.asking(&["test/alpha", "test/beta"]);
+    bench.succeeds(&[]);
+    assert_eq!(bench.compaction()["details"]["summarizer"]["model"], "beta");
+}
+
+#[test]
+fn a_short_summary_of_a_short_conversation_is_kept() {
+    let bench = Bench::replying(vec![streams::chat_stream("The work is done.")]);
+    bench.succeeds(&[]);
+    assert_eq!(bench.prose(), "The work is done.");
+}
+
 #[test]
 fn a_tool_call_instead_of_a_summary() {
     let arguments = json!({"path": "src/lib.rs"});

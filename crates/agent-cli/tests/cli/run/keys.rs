@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use test_support::{FaultServer, streams};
+use test_support::split_key::{concatenated, splitting_server};
 
 use super::Runs;
+use crate::acp::Editor;
 use crate::env::BINARY;
 use crate::rpc::Client;
 
@@ -198,101 +199,12 @@ fn a_key_that_is_said_or_stands_in_a_file_is_in_no_session_event_or_hook() {
     }
 }
 
-/// Returns the token in pieces: split in two behind each of its bytes, and split behind every byte.
-fn splits() -> Vec<Vec<&'static str>> {
-    let letters: Vec<usize> = (0..TOKEN.len()).collect();
-    let mut splits: Vec<Vec<&str>> = (1..TOKEN.len())
-        .map(|at| vec![&TOKEN[..at], &TOKEN[at..]])
-        .collect();
-    splits.push(letters.iter().map(|at| &TOKEN[*at..=*at]).collect());
-    splits
-}
-
-/// Returns a server whose model says the token in thinking, text and arguments, in pieces of every length.
-fn splitting() -> FaultServer {
-    let mut deltas = vec![json!({ "role": "assistant", "content": null })];
-    for member in ["reasoning_content", "content"] {
-        for pieces in splits() {
-            let pieces = [&["<"], &*pieces, &["> "]].concat();
-            deltas.extend(pieces.iter().map(|piece| json!({ member: piece })));
-        }
-    }
-    for (index, pieces) in splits().iter().enumerate() {
-        let call = |members: Value| json!({ "tool_calls": [members] });
-        let id = format!("call_{index}");
-        let function = json!({ "name": "read", "arguments": "{\"path\":\"no/" });
-        deltas.push(call(
-            json!({ "index": index, "id": id, "type": "function", "function": function }),
-        ));
-        deltas.extend(
-            pieces
-                .iter()
-                .chain(&["\"}"])
-                .map(|piece| call(json!({ "index": index, "function": { "arguments": piece } }))),
-        );
-    }
-    let chunk = |delta: &Value, finish: Value| {
-        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
-        json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice] }).to_string()
-    };
-    let mut events: Vec<String> = deltas
-        .iter()
-        .map(|delta| chunk(delta, Value::Null))
-        .collect();
-    events.extend([chunk(&json!({}), json!("tool_calls")), "[DONE]".to_owned()]);
-    let events: Vec<&str> = events.iter().map(String::as_str).collect();
-    let first = streams::sse_reply(&events);
-    FaultServer::start(move |nth, _| match nth {
-        0 => first.clone(),
-        _ => streams::chat_stream("Done."),
-    })
-}
-
-/// Adds the strings of a document to what stood at the same places of those before.
-fn concatenate(at: &str, value: &Value, texts: &mut BTreeMap<String, String>) {
-    match value {
-        Value::String(text) => texts.entry(at.to_owned()).or_default().push_str(text),
-        Value::Array(items) => items.iter().for_each(|item| concatenate(at, item, texts)),
-        Value::Object(members) => {
-            let kind = members
-                .get("type")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
-            for (name, member) in members {
-                concatenate(&format!("{at} {kind}/{name}"), member, texts);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Returns all that a file tells whoever puts its pieces together: itself, and the strings at each place of its lines;
-/// those of a record's bodies as well.
-fn put_together(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let mut texts = BTreeMap::new();
-    for line in text.lines() {
-        let Ok(value) = serde_json::from_str::<Value>(line) else {
-            continue;
-        };
-        concatenate("", &value, &mut texts);
-        let body = value["answer_body"].as_str().unwrap_or_default();
-        let events = body
-            .lines()
-            .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?).ok());
-        events.for_each(|event: Value| concatenate("event", &event, &mut texts));
-    }
-    texts
-        .values()
-        .fold(text.into_owned(), |all, text| all + "\n" + text)
-}
-
 #[test]
 #[cfg(unix)]
 fn a_key_that_is_split_at_any_byte_is_nowhere_in_concatenated_output() {
-    for mode in ["terminal", "text", "json", "rpc"] {
+    for mode in ["terminal", "text", "json", "rpc", "acp"] {
         let runs = Runs::of("");
-        let server = splitting();
+        let server = splitting_server(TOKEN);
         let points = hooks::HookPoint::ALL.map(hooks::HookPoint::name);
         let log = format!("cat >> '{}'", runs.env.path("log").display());
         let settings = json!({ "hooks": { "log": { "points": points, "command": log } } });
@@ -314,7 +226,7 @@ fn a_key_that_is_split_at_any_byte_is_nowhere_in_concatenated_output() {
             ),
             "text" => runs.bare(&asked),
             "json" => runs.bare(&[&*asked, &["--mode", "json"]].concat()),
-            _ => runs.bare(&[&["rpc"], &*model].concat()),
+            _ => runs.bare(&[&[mode], &*model].concat()),
         };
         command.env("TEST_KEY", TOKEN);
         let mut texts = BTreeMap::new();
@@ -330,6 +242,14 @@ fn a_key_that_is_split_at_any_byte_is_nowhere_in_concatenated_output() {
                 lines.extend(client.end().1);
                 let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
                 texts.insert("rpc".to_owned(), lines.into_bytes());
+            }
+            "acp" => {
+                let mut editor = Editor::with(Client::spawn(&mut command));
+                let session = editor.new_session(&runs);
+                assert_eq!(editor.prompt(&session, "go"), "end_turn");
+                let lines = editor.end().into_iter();
+                let lines: String = lines.map(|line| format!("{line}\n")).collect();
+                texts.insert("acp".to_owned(), lines.into_bytes());
             }
             _ => match command.output() {
                 Err(error) if mode == "terminal" => {
@@ -348,20 +268,19 @@ fn a_key_that_is_split_at_any_byte_is_nowhere_in_concatenated_output() {
         let holds = |name: &str| {
             let found = texts.iter().find(|(path, _)| path.contains(name));
             let (_, bytes) = found.unwrap_or_else(|| panic!("{mode}: no {name}"));
-            put_together(bytes).matches("[secret removed]").count()
+            concatenated(bytes).matches("[secret removed]").count()
         };
         for (name, bytes) in &texts {
-            let text = put_together(bytes);
-            assert!(
-                !text.contains(TOKEN),
-                "{mode}: the key is in {name}: {text}"
-            );
+            let text = concatenated(bytes);
+            for part in [&TOKEN[..16], &TOKEN[15..]] {
+                assert!(!text.contains(part), "{mode}: {part} is in {name}: {text}");
+            }
         }
         // It went through each of them.
         let shown = match mode {
             "text" => vec!["stderr"],
             "terminal" | "json" => vec!["stdout"],
-            _ => vec!["rpc"],
+            mode => vec![mode],
         };
         for name in [&["record.jsonl", "log", "Z_"], &*shown].concat() {
             let times = holds(name);

@@ -129,7 +129,7 @@ fn a_handoff_at_the_threshold_waits_for_the_end_of_the_turn() {
             window(8192),
             calls(read),
             answer("read"),
-            summary("the document").repeat(9),
+            summary("the document of what was read").repeat(9),
             answer("more"),
         ];
         let house = House::new(&script.concat())

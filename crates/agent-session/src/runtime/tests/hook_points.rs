@@ -444,7 +444,8 @@ fn a_handoff_ends_one_session_and_starts_another() {
     run(async {
         let notes = Notes::default();
         let told = notes.told.clone();
-        let (house, log) = house(notes, &[summary("the document"), answer("on")]);
+        let document = summary("the document of all that was said");
+        let (house, log) = house(notes, &[document, answer("on")]);
         let mut life = house.open_session(LONG);
         life.command_and(Command::Handoff { focus: None }).await;
         life.close().await;

@@ -12,6 +12,7 @@ mod hook_points;
 mod hooks;
 mod instructions;
 mod navigation;
+mod network;
 mod pins;
 mod promotion;
 mod queue;
