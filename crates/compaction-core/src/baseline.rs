@@ -215,7 +215,7 @@ impl Budget {
         let mut options = PlanOptions::for_window(WINDOW);
         let compaction = &mut options.settings.compaction;
         compaction.strategy = Strategy::Extractive.into();
-        compaction.extractive_max_tokens = self.prose;
+        compaction.extractive_max_tokens = self.prose + self.ledger;
         compaction.ledger.max_tokens = Some(self.ledger);
         compaction.pins.max_tokens = Some(self.ledger);
         compaction.file_list_limit = self.files;

@@ -95,6 +95,8 @@ fn name(kind: LedgerKind) -> &'static str {
         LedgerKind::NextStep => "next step",
         LedgerKind::Message => "message",
         LedgerKind::Answer => "answer",
+        LedgerKind::Finding => "finding",
+        LedgerKind::TurnedDown => "refused answer",
         LedgerKind::Done => "done",
         LedgerKind::Check => "check",
         LedgerKind::Branch => "branch",

@@ -41,16 +41,16 @@ fn strategies_stand_side_by_side() {
     tokens before   190.1k            190.1k
     tokens after    22.9k             79.8k
     summary         2.9k              0
-    of it ledger    2.0k              -
+    of it ledger    1.9k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      50% of 220        6% of 30
+    in context      49% of 220        6% of 30
     paths           97% of 48         -
     errors          17% of 45         6% of 30
     figures         87% of 32         -
     names           51% of 33         -
-    commands        16% of 62         -
+    commands        14% of 62         -
     your messages   100% of 18        -
     your rules      100% of 23        -
     shares are of what would leave the context: what can still be read verbatim; nothing was changed

@@ -226,27 +226,33 @@ impl Changed {
     fn note(&self) -> Option<FileNote> {
         let work = &self.work;
         let mut done = Vec::new();
+        let mut brief = Vec::new();
         if self.is_deleted {
             done.push("deleted".to_owned());
+            brief.push("deleted".to_owned());
         } else {
             done.extend(work.lines.map(|lines| format!("written, {lines} lines")));
-            match work.edits {
-                0 => {}
-                1 => done.push("1 edit".to_owned()),
-                edits => done.push(format!("{edits} edits")),
-            }
+            brief.extend(work.lines.map(|_| "written".to_owned()));
+            let edits = match work.edits {
+                0 => None,
+                1 => Some("1 edit".to_owned()),
+                edits => Some(format!("{edits} edits")),
+            };
+            done.extend(edits.clone());
+            brief.extend(edits);
             if !work.newest.is_empty() {
                 done.push(format!("newest: {}", work.newest));
             }
         }
         done.extend(self.since.map(str::to_owned));
+        brief.extend(self.since.map(str::to_owned));
         let from = self.moved_from.as_ref();
         done.extend(from.map(|from| format!("moved from {from}")));
         let names = self.spellings.iter().chain(from).cloned();
         Some(FileNote {
             path: work.path.clone(),
             names: names.collect(),
-            is_deleted: self.is_deleted && self.since.is_none(),
+            brief: brief.join(", "),
             work: done.join("; "),
             place: *self.places.last()?,
             places: self.places.clone(),

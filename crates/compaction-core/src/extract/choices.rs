@@ -57,7 +57,7 @@ pub(super) fn choices(said: &[Sentence]) -> Vec<Choice<'_>> {
 
 fn gives_reason(text: &str) -> bool {
     let lower = text.to_lowercase();
-    WHY.iter().any(|mark| lower.starts_with(mark)) && !text.ends_with(['?', '？'])
+    WHY.opens(&lower) && !text.ends_with(['?', '？'])
 }
 
 /// Returns the choice of a sentence whose reason is the next one.
@@ -65,7 +65,7 @@ fn choice_in_two<'a>(sentence: &'a str, why: &str) -> Option<Choice<'a>> {
     let plain = plain(sentence);
     let lower = format!(" {} ", plain.to_lowercase());
     let opening = &lower[1..];
-    let agreed = AGREES.iter().any(|mark| opening.starts_with(mark));
+    let agreed = AGREES.opens(opening);
     let chosen = decides(&lower) || agreed;
     if !chosen || is_guess(&lower) || rejects(&lower) || turns_down(&lower) {
         return None;
@@ -83,12 +83,11 @@ fn choice_in_two<'a>(sentence: &'a str, why: &str) -> Option<Choice<'a>> {
 fn choice(sentence: &str) -> Option<Choice<'_>> {
     let plain = plain(sentence);
     let lower = format!(" {} ", plain.to_lowercase());
-    if ASKS.iter().any(|mark| lower.contains(mark)) {
+    if ASKS.is_in(&lower) {
         return None;
     }
     let rejects = rejects(&lower);
-    let reasons = REASONS.iter().filter_map(|reason| lower.find(reason));
-    let mut reason = reasons.filter(|at| *at > 0).min();
+    let mut reason = REASONS.first_in(&lower[1..]).map(|at| at + 1);
     let decided = decides(&lower);
     if decided && reason.is_none() {
         reason = clause_after_choice(&lower);
@@ -133,8 +132,7 @@ pub(super) fn decides_on(text: &str) -> bool {
 }
 
 fn decides(lower: &str) -> bool {
-    let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
-    marks.any(|mark| lower.contains(mark))
+    DECIDED.is_in(lower) || DECIDED_ANYWHERE.is_in(lower)
 }
 
 /// Returns whether a sentence puts one thing in the place of another and says no more: a figure, or what was changed.
@@ -149,7 +147,7 @@ fn replaces_only(lower: &str) -> bool {
 
 fn rejects(lower: &str) -> bool {
     // What is chosen rather than something else is chosen.
-    let chosen = CHOSEN.iter().any(|mark| lower.contains(mark));
+    let chosen = CHOSEN.is_in(lower);
     !chosen
         && REJECTED.iter().any(|(mark, reason)| {
             let at = lower.find(mark);
@@ -158,18 +156,17 @@ fn rejects(lower: &str) -> bool {
 }
 
 fn is_guess(lower: &str) -> bool {
-    let mut guesses = GUESSES.iter().chain(ASKS.iter());
-    guesses.any(|mark| lower.contains(mark))
+    GUESSES.is_in(lower) || ASKS.is_in(lower)
 }
 
 /// Returns whether what reads like a choice is a refusal of it.
 fn turns_down(lower: &str) -> bool {
     static DOWN: Phrases = Phrases::named("choices.down");
-    DOWN.iter().any(|mark| lower.contains(mark))
+    DOWN.is_in(lower)
 }
 
 fn changes(lower: &str) -> bool {
-    CHANGES.iter().any(|mark| lower.contains(mark)) && !lower.contains(" instead of ")
+    CHANGES.is_in(lower) && !lower.contains(" instead of ")
 }
 
 /// Returns where a clause begins that follows a choice and can only be its reason.
@@ -188,7 +185,7 @@ fn clause_after_choice(lower: &str) -> Option<usize> {
         let words = clause.split_whitespace().take(CLAUSE).count();
         // A choice is named before it.
         let named = lower[..*at].split_whitespace().count() >= 2;
-        named && words == CLAUSE && !GOES_ON.iter().any(|word| clause.starts_with(word))
+        named && words == CLAUSE && !GOES_ON.opens(clause)
     });
     clauses.map(|(at, _)| at).min()
 }

@@ -209,10 +209,12 @@ impl FactIndex {
             let text = step.text;
             self.add_step(Noted { place, text }, step.asks);
         }
-        self.note_answer(place, text, said);
+        self.retract_mended(place, said);
+        self.note_answer(place, said);
         for figure in answered_figures(said).take(FIGURES_OF_ANSWER) {
             let newer = FigureNote::new(place, figure);
             let change = replaces_earlier(&newer.noted.text);
+            self.retract_value(&newer, change);
             let list = &mut self.answered_figures;
             let old = |earlier: &FigureNote| replaces(&newer, change, earlier);
             retract(&mut self.dependencies, place, list, old, |figure| {

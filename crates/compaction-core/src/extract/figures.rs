@@ -88,7 +88,7 @@ fn has_colour(text: &str) -> bool {
 pub(super) fn replaces_earlier(text: &str) -> bool {
     static CHANGES: Phrases = Phrases::named("figures.changes");
     let spaced = format!(" {} ", words(text).join(" "));
-    CHANGES.iter().any(|mark| spaced.contains(mark)) || text.contains("改") || text.contains("変更")
+    CHANGES.is_in(&spaced) || text.contains("改") || text.contains("変更")
 }
 
 /// Words that say nothing of what a sentence is about.

@@ -61,8 +61,9 @@ use std::sync::LazyLock;
 pub(crate) use fact_index::FactIndex;
 pub(crate) use figures::is_unit;
 pub(crate) use focus::focus_lines;
-pub(crate) use notes::{Change, Spoken};
-pub(crate) use pasted::without_pasted;
+pub(crate) use names::names_something;
+pub(crate) use notes::{AnswerKind, Change, Spoken};
+pub(crate) use pasted::{own_words, without_pasted};
 use rules::RuleBook;
 pub(crate) use scan::{last_steps, record};
 pub(crate) use short_form::{
@@ -106,7 +107,16 @@ pub fn short_summary(summary: &str) -> String {
     let lines = goal.lines().map(|line| line.trim_start_matches(['>', ' ']));
     let labels = |line: &&str| !(line.ends_with(':') && line.contains("equest"));
     let goal: Vec<&str> = lines.filter(labels).collect();
-    let first = sentences(&ends_of(&goal.join("\n"))).into_iter().next();
-    let text = first.map(|sentence| one_line(&sentence.text, 120));
-    text.filter(|text| text != "(none)").unwrap_or_default()
+    let text = one_line(&first_sentence(&goal.join("\n")), 120);
+    if text == "(none)" {
+        String::new()
+    } else {
+        text
+    }
+}
+
+/// Returns the first sentence of a text.
+pub(crate) fn first_sentence(text: &str) -> String {
+    let first = sentences(&ends_of(text)).into_iter().next();
+    first.map(|sentence| sentence.text).unwrap_or_default()
 }

@@ -58,13 +58,18 @@ fn is_name(word: &str) -> bool {
         && (joined || dotted || numbered)
 }
 
-/// Returns whether a sentence names something that can be looked up: a path, an address, code, a name as programs have
-/// them, or a number.
-pub(super) fn names_something(text: &str) -> bool {
-    text.matches('`').count() >= 2
-        || text
-            .split(|c: char| c.is_whitespace() || "，。：；、（）".contains(c))
-            .any(can_be_looked_up)
+/// Returns what a sentence names that can be looked up: paths, addresses, code, names as programs have them, numbers.
+pub(super) fn looked_up(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.split('`').skip(1).step_by(2);
+    let words = text.split(|c: char| c.is_whitespace() || "`，。：；、（）".contains(c));
+    let words = words.filter(|word| can_be_looked_up(word));
+    let words = words.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
+    code.filter(|code| !code.trim().is_empty()).chain(words)
+}
+
+/// Returns whether a sentence names something that can be looked up.
+pub(crate) fn names_something(text: &str) -> bool {
+    looked_up(text).next().is_some()
 }
 
 fn can_be_looked_up(word: &str) -> bool {

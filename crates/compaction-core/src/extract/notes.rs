@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::names::Names;
 use super::quantity::Quantity;
 
 /// A message of the user.
@@ -42,14 +43,45 @@ pub(crate) struct Noted {
 pub(super) struct AnswerNote {
     /// Which message it is.
     pub(super) place: usize,
-    /// What it came to; nothing where no sentence says it.
-    pub(super) outcome: Option<String>,
-    /// Its first paragraph, where it states no choice.
-    pub(super) opening: Option<String>,
-    /// The words that say what it is about.
-    pub(super) about: BTreeSet<String>,
+    /// What it tells, in its order.
+    pub(super) told: Vec<Told>,
+    /// True where that is only how it opens.
+    pub(super) opens: bool,
     /// True where the user refused it.
     pub(super) refused: bool,
+}
+
+/// A sentence of an answer that tells something.
+#[derive(Debug)]
+pub(super) struct Told {
+    /// Its words, on one line.
+    pub(super) text: String,
+    /// The words that say what it is about.
+    pub(super) about: BTreeSet<String>,
+    /// The figure in it.
+    pub(super) quantity: Option<Quantity>,
+    /// What it names, where it tells what fails.
+    pub(super) fails: Option<Names>,
+}
+
+/// What an answer told, and what that is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Which message it is.
+    pub place: usize,
+    /// What it told, in its order.
+    pub sentences: Vec<(AnswerKind, String)>,
+}
+
+/// What a sentence of an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// It tells what holds.
+    Outcome,
+    /// It tells what failed.
+    Failing,
+    /// The user refused it.
+    TurnedDown,
 }
 
 /// A rule of the user.
@@ -72,10 +104,10 @@ pub(crate) struct FileNote {
     pub path: String,
     /// All its spellings and the name that it had before.
     pub names: Vec<String>,
-    /// True when it was taken away since.
-    pub is_deleted: bool,
     /// What was done, without the path.
     pub work: String,
+    /// The same in a few words.
+    pub brief: String,
     /// The message with the newest call.
     pub place: usize,
     /// The messages with all calls that it rests on, results aside.

@@ -2,6 +2,7 @@
 //!
 //! They are recognized by their structure, so in any language. What they contain is nobody's rule, decision or figure.
 
+use super::figures::has_figure;
 use super::phrases::Phrases;
 use super::rules::is_heading;
 use super::signals::states_error;
@@ -33,6 +34,19 @@ pub(super) fn own_lines(text: &str) -> Vec<&str> {
     let own = lines.into_iter().zip(pasted);
     own.map(|(line, pasted)| if pasted { "" } else { line })
         .collect()
+}
+
+/// Returns what a message says in its author's words, on one line: nothing that only shows something, and no list of
+/// names with their values.
+pub(crate) fn own_words(text: &str) -> String {
+    let lines = own_lines(text).into_iter().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let ends = |line: &&&str| line.ends_with(['.', '!', '?', ':', ',', '。', '？', '！']);
+    let values = lines.iter().filter(|line| has_figure(line) && !ends(line));
+    match lines.len() > 2 && values.count() * 2 > lines.len() {
+        true => String::new(),
+        false => lines.join(" "),
+    }
 }
 
 /// Returns a message with long pasted parts cut to the line that says what went wrong, or else to the first one, and a

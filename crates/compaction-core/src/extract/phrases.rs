@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
+
 /// The phrases of each language, by the names of lists.
 static LANGUAGES: LazyLock<Vec<BTreeMap<&str, Vec<&str>>>> = LazyLock::new(|| {
     let files = [
@@ -23,6 +25,9 @@ static LANGUAGES: LazyLock<Vec<BTreeMap<&str, Vec<&str>>>> = LazyLock::new(|| {
 pub(super) struct Phrases {
     name: &'static str,
     phrases: OnceLock<Vec<&'static str>>,
+    /// Finds all of them in one pass, and the same whatever the case of ASCII letters.
+    finder: OnceLock<Option<AhoCorasick>>,
+    any_case: OnceLock<Option<AhoCorasick>>,
 }
 
 impl Phrases {
@@ -31,7 +36,47 @@ impl Phrases {
         Self {
             name,
             phrases: OnceLock::new(),
+            finder: OnceLock::new(),
+            any_case: OnceLock::new(),
         }
+    }
+
+    fn finder(&self, any_case: bool) -> Option<&AhoCorasick> {
+        let cell = if any_case {
+            &self.any_case
+        } else {
+            &self.finder
+        };
+        let finder = cell.get_or_init(|| {
+            let mut builder = AhoCorasick::builder();
+            builder.match_kind(MatchKind::LeftmostFirst);
+            builder.ascii_case_insensitive(any_case);
+            builder.start_kind(StartKind::Both);
+            builder.build(self.iter()).ok()
+        });
+        finder.as_ref()
+    }
+
+    /// Returns whether one of them is in a text.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.finder(false).is_some_and(|it| it.is_match(text))
+    }
+
+    /// Returns the same, whatever the case of the ASCII letters in the text.
+    pub(super) fn is_in_any_case(&self, text: &str) -> bool {
+        self.finder(true).is_some_and(|it| it.is_match(text))
+    }
+
+    /// Returns whether a text begins with one of them.
+    pub(super) fn opens(&self, text: &str) -> bool {
+        let start = Input::new(text).anchored(Anchored::Yes);
+        self.finder(false)
+            .is_some_and(|it| it.find(start).is_some())
+    }
+
+    /// Returns where the first of them is in a text.
+    pub(super) fn first_in(&self, text: &str) -> Option<usize> {
+        Some(self.finder(false)?.find(text)?.start())
     }
 }
 

@@ -18,8 +18,7 @@ pub(super) fn refuses(text: &str) -> bool {
     let told: Vec<&str> = words.skip_while(|word| FILLERS.contains(word)).collect();
     let told = format!(" {} ", told.join(" "));
     let only = matches!(told.trim(), "no" | "non" | "stop" | "don't" | "nicht");
-    only || REFUSALS.iter().any(|mark| told.starts_with(mark))
-        || CJK.iter().any(|mark| text.trim_start().starts_with(mark))
+    only || REFUSALS.opens(&told) || CJK.opens(text.trim_start())
 }
 
 /// What a rejected thing follows, where it is named.

@@ -50,16 +50,15 @@ pub(super) fn reports(said: &[Sentence], teller: Teller) -> Vec<Report<'_>> {
 }
 
 fn user_tells(lower: &str, text: &str) -> bool {
-    let tells = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
     match has_error(text) {
-        true => tells(&FAILS) || tells(&SEEN),
-        false => !command_in(text).is_empty() && tells(&FAILS_OF_COMMANDS),
+        true => FAILS.is_in(lower) || SEEN.is_in(lower),
+        false => !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower),
     }
 }
 
 fn answer_tells(lower: &str, text: &str) -> bool {
     let named = text.contains('`') || text.contains(": ") || has_error(text);
-    named && STILL.iter().any(|mark| lower.contains(mark))
+    named && STILL.is_in(lower)
 }
 
 fn found(said: &[Sentence], tells: impl Fn(&str, &str) -> bool) -> Vec<Report<'_>> {
@@ -68,17 +67,24 @@ fn found(said: &[Sentence], tells: impl Fn(&str, &str) -> bool) -> Vec<Report<'_
         .filter(|sentence| sentence.text.len() <= LONGEST);
     let told = said.filter_map(|sentence| {
         let text = sentence.text.as_str();
-        let lower = spaced(text);
+        if !tells(&spaced(text), text) {
+            return None;
+        }
         // What the error says is no condition of the report.
         let before = error_at(text).map_or(text.len(), |at| at);
-        let opening = spaced(&text[..before]);
-        let guess = NO_REPORT.iter().any(|mark| opening.contains(mark));
-        (!guess && tells(&lower, text)).then(|| Report {
+        let guess = NO_REPORT.is_in(&spaced(&text[..before]));
+        (!guess).then(|| Report {
             text,
             command: command_in(text),
         })
     });
     told.collect()
+}
+
+/// Returns whether a sentence tells that something fails, and not that it works again.
+pub(super) fn tells_failure(text: &str) -> bool {
+    let lower = spaced(text);
+    (FAILS.is_in(&lower) || STILL.is_in(&lower)) && !mends(text)
 }
 
 /// Returns whether a sentence says that something works again.
@@ -88,8 +94,7 @@ pub(super) fn mends(text: &str) -> bool {
         return false;
     }
     let lower = spaced(text);
-    let says = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
-    says(&FIXED) && !says(&NOT_YET)
+    FIXED.is_in(&lower) && !NOT_YET.is_in(&lower)
 }
 
 fn spaced(text: &str) -> String {

@@ -236,7 +236,7 @@ fn is_cjk_rule(text: &str) -> bool {
             text = text.replace(exception, " ");
         }
     }
-    CJK_PATTERNS.iter().any(|pattern| text.contains(pattern))
+    CJK_PATTERNS.is_in(&text)
 }
 
 fn by_first_word(list: &[&'static str]) -> BTreeMap<&'static str, Vec<Phrase>> {

@@ -141,15 +141,17 @@ fn chooses(spaced: &str) -> bool {
 }
 
 /// Returns whether the words of a list stand in a text; where words are not parted by spaces, anywhere.
-fn has(spaced: &str, list: &[&str]) -> bool {
-    list.iter()
-        .any(|mark| match mark.is_ascii() || !is_cjk(mark) {
-            true => spaced.match_indices(mark).any(|(at, _)| {
-                let open = mark.ends_with('\'') || spaced[at + mark.len()..].starts_with(' ');
-                spaced[..at].ends_with(' ') && open
-            }),
-            false => spaced.contains(mark),
-        })
+fn has(spaced: &str, list: &Phrases) -> bool {
+    list.is_in(spaced)
+        && list
+            .iter()
+            .any(|mark| match mark.is_ascii() || !is_cjk(mark) {
+                true => spaced.match_indices(mark).any(|(at, _)| {
+                    let open = mark.ends_with('\'') || spaced[at + mark.len()..].starts_with(' ');
+                    spaced[..at].ends_with(' ') && open
+                }),
+                false => spaced.contains(mark),
+            })
 }
 
 /// Returns whether a text begins with words of a list.

@@ -107,7 +107,7 @@ pub(crate) fn decision(text: &str) -> ShortForm {
     let within = |last: usize| clauses.get(last).map_or(bare, |last| &bare[..last.1]);
     let reasoned = |text: &str| {
         let lower = text.to_lowercase();
-        text.contains(": ") || REASONS.iter().any(|mark| lower.contains(mark))
+        text.contains(": ") || REASONS.is_in(&lower)
     };
     while last >= 1
         && clauses

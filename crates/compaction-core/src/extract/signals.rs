@@ -1,7 +1,5 @@
 //! Signals in what tools give back: whether a command failed, and with which errors.
 
-use std::borrow::Cow;
-
 use super::phrases::Phrases;
 use super::text::neutralise;
 
@@ -60,7 +58,7 @@ pub(crate) enum Known {
 pub(super) fn judge(output: &str, known: Known) -> Outcome {
     let (head, tail) = ends(output);
     let found = |part: &str| {
-        let marked = FAILURES.iter().any(|mark| part.contains(mark));
+        let marked = FAILURES.is_in(part);
         marked
             || part.contains("FAIL")
                 && part
@@ -78,7 +76,7 @@ pub(super) fn judge(output: &str, known: Known) -> Outcome {
     if !failed {
         return Outcome::Passed;
     }
-    if known == Known::Failed && DENIALS.iter().any(|denial| tail.contains(denial)) {
+    if known == Known::Failed && DENIALS.is_in(tail) {
         return Outcome::Denied;
     }
     let mut lines = error_lines(head, tail);
@@ -159,10 +157,10 @@ fn ends_in_error(tail: &str) -> bool {
     let lines = tail.lines().rev().map(str::trim);
     let last = lines.filter(|line| !line.is_empty()).take(LAST);
     for line in last {
-        if SUCCESS.iter().any(|mark| line.contains(mark)) {
+        if SUCCESS.is_in(line) {
             return false;
         }
-        if LAST_LINES.iter().any(|mark| line.starts_with(mark)) {
+        if LAST_LINES.opens(line) {
             return true;
         }
     }
@@ -221,7 +219,7 @@ fn telling(line: &str) -> Telling {
     let line = line.trim();
     // Summaries of a tool on its own end say less than what it said before.
     static CLOSING: Phrases = Phrases::named("signals.closing");
-    let closing = CLOSING.iter().any(|mark| line.starts_with(mark));
+    let closing = CLOSING.opens(line);
     match () {
         () if closing && mentions_error(line) => Telling::That,
         () if closing => Telling::Nothing,
@@ -235,10 +233,7 @@ fn telling(line: &str) -> Telling {
 /// Returns true for a sentence that quotes an error somewhere.
 pub(super) fn has_error(text: &str) -> bool {
     let mut starts = text.match_indices(' ').map(|(at, _)| at + 1);
-    states_error(text)
-        || starts.any(|at| {
-            OPENS.iter().any(|mark| text[at..].starts_with(mark)) || names_error(&text[at..])
-        })
+    states_error(text) || starts.any(|at| OPENS.opens(&text[at..]) || names_error(&text[at..]))
 }
 
 /// What an error begins with.
@@ -251,9 +246,7 @@ pub(super) fn states_error(text: &str) -> bool {
     let text = text.trim_start_matches(|c: char| {
         c.is_whitespace() || matches!(c, '×' | '✗' | '✘' | '│' | '>' | '*')
     });
-    OPENS.iter().any(|mark| text.starts_with(mark))
-        || HAS.iter().any(|mark| text.contains(mark))
-        || names_error(text)
+    OPENS.opens(text) || HAS.is_in(text) || names_error(text)
 }
 
 /// Returns true for `Error: ...`, `ERROR ...: ...`, `TypeError: ...`, `java.lang.IllegalStateException: ...`.
@@ -289,19 +282,10 @@ fn mentions_error(line: &str) -> bool {
     if passed || counts {
         return false;
     }
-    let lower = match line.is_ascii() {
-        true => Cow::Borrowed(line),
-        false => Cow::Owned(line.to_lowercase()),
-    };
-    ERROR_WORDS
-        .iter()
-        .any(|word| contains_ignoring_case(lower.as_bytes(), word.as_bytes()))
-}
-
-/// Returns whether a text contains a word in lower case; of the text only ASCII letters may be in upper case.
-fn contains_ignoring_case(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len())
-        .any(|part| part.eq_ignore_ascii_case(word))
+    match line.is_ascii() {
+        true => ERROR_WORDS.is_in_any_case(line),
+        false => ERROR_WORDS.is_in_any_case(&line.to_lowercase()),
+    }
 }
 
 /// Returns a line of output without colours and trailing space, bounded.

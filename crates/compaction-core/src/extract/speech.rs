@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 
 use super::choice_words::REASONS;
 use super::choices::{choices, decides_on};
-use super::figures::has_figure;
 use super::names::names_something;
 use super::phrases::Phrases;
 use super::reported_failures;
@@ -12,12 +11,10 @@ use super::text::{Sentence, ends_of, one_line, sentences};
 
 /// The longest next step, in characters.
 const STEP: usize = 200;
-/// How many sentences say what an answer came to, how long each may be, and of how many they are chosen.
-const TOLD: usize = 2;
-const OUTCOME: usize = 160;
+/// How much of what an answer tells is kept, how long a sentence of it may be, and how many are looked at.
+const TOLD: usize = 8;
+const TELLING: usize = 200;
 const LOOKED_AT: usize = 40;
-/// What the second of them weighs at least.
-const TELLING: usize = 3;
 
 /// A step that an answer leaves for later.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +48,7 @@ pub(super) fn next_steps(text: &str) -> Vec<Step> {
     for Sentence { text, bullet } in sentences(&ends_of(text)) {
         let lower = text.to_lowercase().replace('’', "'");
         listed &= bullet;
-        let offer = OFFERS.iter().any(|mark| lower.contains(mark));
+        let offer = OFFERS.is_in(&lower);
         let later = leaves(&lower);
         let title = text.ends_with([':', '：']) || (later && is_title(&text));
         if later && title {
@@ -72,10 +69,10 @@ pub(super) fn next_steps(text: &str) -> Vec<Step> {
 
 /// Returns whether a sentence in lower case leaves something for later.
 pub(super) fn leaves(lower: &str) -> bool {
-    let opens = |marks: &[&str]| marks.iter().any(|mark| lower.starts_with(mark));
-    let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
-    let promised = opens(&PROMISES) && has(&WAITS) && !has(&[" once more", " once again"]);
-    (has(&LATER) || opens(&LATER_OPENS) || has(&LATER_CJK) || promised) && !has(&NOTHING)
+    let again = || lower.contains(" once more") || lower.contains(" once again");
+    let promised = || PROMISES.opens(lower) && WAITS.is_in(lower) && !again();
+    (LATER.is_in(lower) || LATER_OPENS.opens(lower) || LATER_CJK.is_in(lower) || promised())
+        && !NOTHING.is_in(lower)
 }
 
 /// Returns true for a few words that head a list.
@@ -87,14 +84,14 @@ fn is_title(text: &str) -> bool {
 pub(super) fn closes(text: &str) -> bool {
     static CLOSED: Phrases = Phrases::named("speech.closed");
     let lower = spaced(text);
-    CLOSED.iter().any(|mark| lower.contains(mark)) || text.contains("完成了")
+    CLOSED.is_in(&lower) || text.contains("完成了")
 }
 
 /// Returns whether a sentence is about next steps rather than about what was done.
 pub(super) fn is_coming(text: &str) -> bool {
     static MARKS: Phrases = Phrases::named("speech.marks");
     let lower = spaced(text);
-    MARKS.iter().any(|mark| lower.contains(mark))
+    MARKS.is_in(&lower)
 }
 
 /// Returns a sentence in lower case, its words between single spaces and its punctuation as bars.
@@ -112,42 +109,60 @@ pub(super) fn spaced(text: &str) -> String {
     out
 }
 
-/// Returns the sentences that say what an answer came to: the two that tell most and are no question, plan, choice or
-/// value, all of which may be out of date.
-pub(super) fn outcome(said: &[Sentence]) -> Option<String> {
-    let tells = |sentence: &Sentence| {
+/// A sentence, or a line of a list, in which an answer tells something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Telling {
+    /// Its words, on one line.
+    pub(super) text: String,
+    /// True where it tells what fails.
+    pub(super) fails: bool,
+}
+
+/// Returns what an answer tells, in its order: the sentence that says most of what it came to, and the lines that name
+/// something. Questions, plans and choices are none of it.
+pub(super) fn tellings(said: &[Sentence]) -> Vec<Telling> {
+    let tells = |sentence: &&Sentence| {
         let text = sentence.text.as_str();
+        let ends = text.ends_with(['.', '!', '。', '！', '…']);
+        // A heading is no sentence.
         text.split_whitespace().count() >= 4
-            // A heading is no sentence.
-            && text.ends_with(['.', '!', '。', '！', '…'])
+            && (ends || sentence.bullet && names_something(text))
+            && !text.ends_with([':', '：', '?', '？'])
             && !leaves(&text.to_lowercase())
             && !is_coming(text)
-            && !has_figure(text)
             && !decides_on(text)
-            && choices(std::slice::from_ref(sentence)).is_empty()
+            && choices(std::slice::from_ref(*sentence)).is_empty()
     };
-    let told = said.iter().take(LOOKED_AT).filter(|said| tells(said));
-    let mut ranked: Vec<(usize, usize, &str)> = told
+    let told: Vec<&Sentence> = said.iter().take(LOOKED_AT).filter(tells).collect();
+    let weights = told.iter().enumerate().map(|(at, said)| weight(said, at));
+    let lead = weights
         .enumerate()
-        .map(|(at, sentence)| (weight(sentence, at), at, sentence.text.as_str()))
-        .collect();
-    ranked.sort_by_key(|(weight, at, _)| (Reverse(*weight), *at));
-    // The second has to tell something of its own.
-    let further = ranked.iter().skip(1);
-    let further = further.take_while(|(weight, _, _)| *weight >= TELLING);
-    let count = 1 + further.count().min(TOLD - 1);
-    ranked.truncate(count);
-    ranked.sort_by_key(|(_, at, _)| *at);
-    let told = ranked.iter().map(|(_, _, text)| one_line(text, OUTCOME));
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join(" "))
+        .max_by_key(|(at, weight)| (*weight, Reverse(*at)));
+    let lead = lead.map(|(at, _)| at);
+    let chosen = told.iter().enumerate();
+    let chosen = chosen.filter(|(at, said)| Some(*at) == lead || names_something(&said.text));
+    let chosen = chosen.map(|(_, said)| Telling {
+        text: one_line(&said.text, TELLING),
+        fails: reported_failures::tells_failure(&said.text),
+    });
+    chosen.take(TOLD).collect()
+}
+
+/// Returns how an answer opens that tells nothing; nothing for a question or a choice.
+pub(super) fn opening(said: &[Sentence]) -> Option<Telling> {
+    let first = said.iter().find(|said| !said.text.ends_with([':', '：']))?;
+    let opens = !first.text.ends_with(['?', '？']) && !decides_on(&first.text);
+    opens.then(|| Telling {
+        text: one_line(&first.text, TELLING),
+        fails: false,
+    })
 }
 
 /// Returns how much a sentence tells: that it gives a cause, that something works again, names of code, its place. Cheers
 /// tell less.
 fn weight(sentence: &Sentence, at: usize) -> usize {
     let lower = format!(" {} ", sentence.text.to_lowercase());
-    let cause = REASONS.iter().any(|mark| lower.contains(mark));
+    let cause = REASONS.is_in(&lower);
     let fixed = reported_failures::mends(&sentence.text);
     let named = names_something(&sentence.text);
     let opens = !sentence.bullet && at < 2;
@@ -164,16 +179,4 @@ pub(super) fn question(text: &str) -> Option<String> {
     let last = sentences.iter().rev().take(3);
     let mut asked = last.filter(|sentence| sentence.text.ends_with(['?', '？']));
     asked.next().map(|asked| one_line(&asked.text, 160))
-}
-
-/// Returns the first paragraph of an answer on one line, with what it announces.
-pub(super) fn first_paragraph(text: &str, limit: usize) -> String {
-    let text = text.trim_start();
-    let mut end = text.find("\n\n").unwrap_or(text.len());
-    if text[..end].trim_end().ends_with(':') {
-        let rest = text[end..].trim_start();
-        let start = text.len() - rest.len();
-        end = start + rest.find("\n\n").unwrap_or(rest.len());
-    }
-    one_line(&text[..end], limit)
 }

@@ -191,7 +191,7 @@ fn what_may_be_there_again_is_not_called_deleted() {
         messages.extend(runs("s", command, "", false));
         let record = record(&messages, "/p");
         assert_eq!(
-            record.files[0].is_deleted,
+            record.files[0].brief == "deleted",
             record.files[0].work == "deleted",
             "{command}"
         );

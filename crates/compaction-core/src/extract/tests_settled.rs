@@ -146,7 +146,8 @@ fn each_answer_leaves_what_it_came_to() {
         says("a3", "The timeout is 30 s now."),
     ];
     let facts = record(&messages, "/p");
-    let answers: Vec<String> = facts.answers().map(|noted| noted.text).collect();
+    let answers = facts.answers().into_iter().rev();
+    let answers: Vec<String> = answers.flat_map(|it| it.sentences).map(|it| it.1).collect();
     let outcomes = [
         "The cache is never cleared when the theme changes.",
         "Themes are now reloaded as soon as their file changes.",

@@ -126,6 +126,7 @@ impl FactIndex {
     fn user_gives(&mut self, newer: &FigureNote) {
         let (place, text) = (newer.noted.place, &newer.noted.text);
         let change = replaces_earlier(text);
+        self.retract_value(newer, change);
         let old = |earlier: &FigureNote| replaces(newer, change, earlier);
         let mut gone = Vec::new();
         self.user_figures.retain(|earlier| {

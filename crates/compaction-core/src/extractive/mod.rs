@@ -14,26 +14,21 @@ use session_model::EntryId;
 use crate::branch::BranchPlan;
 use crate::extract::focus_lines;
 use crate::handoff::HandoffPlan;
-use crate::ledger::{Ledger, LedgerBlock};
+use crate::ledger::{Ledger, LedgerBlock, LedgerItem, LedgerKind};
 use crate::plan::{CompactionPlan, FORM, LEAST, SPLIT_TURN_HEADING, prefix_cap};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
 
 use prose::{Form, Prose, carried_of};
 
-/// The most that a summary takes with its ledger and its lists of files, where no setting says how much the ledger takes.
-const WHOLE: TokenCount = TokenCount(2950);
-
 impl CompactionPlan {
-    /// Returns the answers that the extractive summarizer gives; together they take at most the plan's cap.
+    /// Returns the answers that the extractive summarizer gives. With the ledger and the lists of files they take at most
+    /// the plan's cap, a fifth of which is theirs in any case.
     pub fn answer_extractive(&self) -> Vec<SummaryAnswer> {
         let counter = self.profile.counter();
-        let mut most = self.summary_cap;
-        if self.shares_whole {
-            let tags = counter.text(&self.files.tags(self.file_list_limit, &self.ledger.files));
-            let left = WHOLE.saturating_sub(self.ledger.tokens + tags);
-            most = most.min(left.max(WHOLE.scaled(1, 5)));
-        }
+        let tags = counter.text(&self.files.tags(self.file_list_limit, &self.ledger.files));
+        let left = self.summary_cap.saturating_sub(self.ledger.tokens + tags);
+        let most = left.max(self.summary_cap.scaled(1, 5)).max(FORM);
         let answer = |kind, cap| {
             let facts = self.facts.as_ref();
             answer_extractive(self.requests(), kind, (facts, &self.ledger), cap, counter)
@@ -71,6 +66,25 @@ impl HandoffPlan {
         let facts = (Some(&self.facts), &self.ledger);
         let cap = cap.max(FORM);
         answer_extractive(self.requests(), RequestKind::Handoff, facts, cap, counter)
+    }
+}
+
+/// Returns whether what an answer tells stands in the ledger as a figure or a decision, and whether a figure stands in what
+/// its answer tells.
+fn is_told(item: &LedgerItem, ledger: &[LedgerItem], facts: &[LedgerItem]) -> bool {
+    let of = |kinds: &[LedgerKind], other: &LedgerItem| {
+        let text = other.text.trim_end_matches('…');
+        kinds.contains(&other.kind)
+            && other.entry_id == item.entry_id
+            && (text.contains(item.text.trim_end_matches('…')) || item.text.starts_with(text))
+    };
+    match item.kind {
+        LedgerKind::Answer | LedgerKind::Finding => {
+            let kinds = [LedgerKind::Figure, LedgerKind::Decision];
+            ledger.iter().any(|other| of(&kinds, other))
+        }
+        LedgerKind::Figure => facts.iter().any(|other| of(&[LedgerKind::Answer], other)),
+        _ => false,
     }
 }
 
@@ -128,8 +142,20 @@ fn answer_extractive(
         .iter()
         .map(|it| (it.kind, &it.entry_id, &it.text))
         .collect();
+    let is_here = |id: &EntryId| prefix.contains(id) == (form == Form::TurnPrefix);
+    if form == Form::History {
+        // Whoever reads only this part has to know what the work is for.
+        let of = |kind| move |item: &&LedgerItem| item.kind == kind;
+        let first = ledger.items.iter().find(of(LedgerKind::FirstMessage));
+        let latest = ledger.items.iter().find(of(LedgerKind::LatestMessage));
+        let latest = latest.or_else(|| ledger.items.iter().find(of(LedgerKind::Message)));
+        let requests = [("First request", first), ("Latest request", latest)];
+        for (label, item) in requests {
+            item.into_iter().for_each(|item| prose.request(label, item));
+        }
+    }
     for item in &facts.items {
-        let here = prefix.contains(&item.entry_id) == (form == Form::TurnPrefix);
+        let here = is_here(&item.entry_id) && !is_told(item, &ledger.items, &facts.items);
         if here && !listed.contains(&(item.kind, &item.entry_id, &item.text)) {
             prose.fact(item, facts.remark(&item.entry_id));
         }

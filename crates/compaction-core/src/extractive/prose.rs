@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, EntryId};
 
-use crate::extract::{cut_middle, last_steps, neutralise, one_line};
+use crate::extract::{
+    cut_middle, first_sentence, last_steps, names_something, neutralise, one_line, own_words,
+};
 use crate::ledger::{LedgerItem, LedgerKind, without_ledger};
 use crate::source::{HANDOFF_MESSAGE, SourceMessage};
 use crate::tokens::{TokenCount, TokenCounter};
@@ -19,8 +21,14 @@ const MADE: &str = "Made by code, without a model (extractive)";
 const EARLIER: &str = "Earlier summary:";
 /// The longest fact on a line, in characters.
 const LINE: usize = 420;
-/// The longest message of the user that is only listed, in characters.
+/// The longest message of the user that is only listed, and of a request that the ledger has, in characters.
 const MESSAGE: usize = 160;
+const REQUEST: usize = 140;
+/// What each further sentence of an answer weighs, and what a sentence does that names nothing.
+const FURTHER: usize = 2;
+const NAMELESS: usize = 8;
+/// How many places an answer has.
+const ANSWER: usize = 64;
 
 /// Which sections a summary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +71,11 @@ impl Section {
             LedgerKind::File => (Self::Done, 10, 2),
             LedgerKind::Done => (Self::Done, 12, 3),
             LedgerKind::Answer => (Self::Done, 12, 1),
+            LedgerKind::Finding => (Self::Critical, 12, 1),
+            LedgerKind::TurnedDown => (Self::Decisions, 16, 3),
             LedgerKind::Branch => (Self::Critical, 10, 8),
             LedgerKind::Figure => (Self::Critical, 20, 3),
-            LedgerKind::Message => (Self::Goal, 20, 4),
+            LedgerKind::Message => (Self::Critical, 20, 4),
         }
     }
 
@@ -105,6 +115,8 @@ pub(super) struct Prose<'a> {
     pieces: Vec<Piece>,
     /// How many facts of each kind there are.
     of_kind: BTreeMap<LedgerKind, usize>,
+    /// The answer that was added last, how many there were before it, and how much of it was added.
+    answer: Option<(EntryId, usize, usize)>,
 }
 
 impl<'a> Prose<'a> {
@@ -121,6 +133,7 @@ impl<'a> Prose<'a> {
             says_made,
             pieces: Vec::new(),
             of_kind: BTreeMap::new(),
+            answer: None,
         }
     }
 
@@ -175,12 +188,48 @@ impl<'a> Prose<'a> {
         }
     }
 
+    /// Adds in a few words what the user asked for, where the ledger has all of it.
+    pub(super) fn request(&mut self, label: &str, item: &LedgerItem) {
+        let text = one_line(&first_sentence(&own_words(&item.text)), REQUEST);
+        if !text.is_empty() {
+            let text = quote(&format!("{label} ({}):", shown(&item.entry_id)), &text);
+            self.add(Section::Goal, (self.pieces.len(), 3), text);
+        }
+    }
+
+    /// Adds what an answer told, the newest answer first: of each the first sentence stands by itself, and the others
+    /// below it.
+    fn answer(&mut self, item: &LedgerItem) {
+        let (section, weight, _) = Section::of(item.kind);
+        let (answer, told) = match self.answer.take() {
+            Some((id, answer, told)) if id == item.entry_id => (answer, told + 1),
+            Some((_, answer, _)) => (answer + 1, 0),
+            None => (0, 0),
+        };
+        self.answer = Some((item.entry_id.clone(), answer, told));
+        let text = one_line(&item.text, LINE);
+        let text = match told {
+            0 => format!("- {text} ({})\n", shown(&item.entry_id)),
+            _ => format!("  - {text}\n"),
+        };
+        let place = usize::MAX / 4 - answer * ANSWER + told;
+        let names = names_something(&item.text);
+        let weight = weight + answer + FURTHER * told + if names { 0 } else { NAMELESS };
+        self.add(section, (place, weight), text);
+    }
+
     /// Adds a fact; of each kind the weightiest comes first. `remark` is what is said behind it.
     pub(super) fn fact(&mut self, item: &LedgerItem, remark: &str) {
+        if matches!(item.kind, LedgerKind::Answer | LedgerKind::Finding) {
+            return self.answer(item);
+        }
         let before = self.of_kind.entry(item.kind).or_default();
         let at = *before;
         *before += 1;
-        let (section, weight, step) = Section::of(item.kind);
+        let (section, weight, step) = match (self.form, item.kind) {
+            (Form::TurnPrefix, LedgerKind::Message) => Section::of(LedgerKind::LatestMessage),
+            (_, kind) => Section::of(kind),
+        };
         let id = shown(&item.entry_id);
         let line = |limit| one_line(&item.text, limit);
         let request = |label: &str, most: usize| {
@@ -193,7 +242,10 @@ impl<'a> Prose<'a> {
             LedgerKind::FirstMessage => (0, request("First request", self.room(5))),
             LedgerKind::LatestMessage => (1, request("Latest request", self.room(5))),
             LedgerKind::Pin => (2, request("Pinned", self.room(5))),
-            LedgerKind::Message => (newest_last, format!("- {}{remark} ({id})\n", line(MESSAGE))),
+            LedgerKind::Message => match one_line(&own_words(&item.text), MESSAGE) {
+                words if words.is_empty() => return,
+                words => (newest_last, format!("- The user: {words}{remark} ({id})\n")),
+            },
             LedgerKind::Rule => (newest_last, format!("- \"{}\" ({id})\n", line(LINE))),
             LedgerKind::Todo => (at, format!("- [ ] {}\n", line(LINE))),
             LedgerKind::NextStep => (at, format!("- {} ({id})\n", line(LINE))),
@@ -206,14 +258,18 @@ impl<'a> Prose<'a> {
                     quote(&format!("A branch that was left ({id}):"), &text),
                 )
             }
+            LedgerKind::TurnedDown => (
+                newest_last,
+                format!("- Turned down by the user: {} ({id})\n", line(LINE)),
+            ),
             LedgerKind::Failure
             | LedgerKind::Decision
             | LedgerKind::Figure
             | LedgerKind::Answer
+            | LedgerKind::Finding
             | LedgerKind::Check => (newest_last, format!("- {} ({id})\n", line(LINE))),
         };
         let order = match item.kind {
-            LedgerKind::Answer => place - usize::MAX / 4,
             LedgerKind::Check => place.saturating_add(usize::MAX / 4),
             _ => place,
         };

@@ -266,11 +266,110 @@ fn an_answer_that_was_turned_down_is_told_as_such() {
     ];
     let text = update(None, &messages, 1000);
     let done = under(&text, "### Done");
+    assert!(done.contains("- The table is gone"), "{text}");
+    assert!(!done.contains("blobs"), "{text}");
+    let decided = under(&text, "## Key Decisions");
+    let refused = "- Turned down by the user: I put a table of blobs";
+    assert!(decided.contains(refused), "{text}");
+}
+
+#[test]
+fn what_fails_is_not_done() {
+    let mut messages = vec![
+        user("u1", "Fix the idle flush and the reader."),
+        says(
+            "a1",
+            "`flushes_when_idle` fails at src/multiline.rs:84: left 1, right 2.",
+        ),
+    ];
+    let told = update(None, &messages, 1000);
+    assert_eq!(under(&told, "### Done"), "", "{told}");
+    let critical = under(&told, "## Critical Context");
     assert!(
-        done.contains("- (turned down) I put a table of blobs"),
+        critical.contains("- `flushes_when_idle` fails at src/multiline.rs:84"),
+        "{told}"
+    );
+    messages.push(user("u2", "Go on."));
+    messages.push(says(
+        "a2",
+        "`flushes_when_idle` is green: a flush takes the text.",
+    ));
+    let mended = update(None, &messages, 1000);
+    assert!(!mended.contains("fails at"), "{mended}");
+    assert!(under(&mended, "### Done").contains("is green"), "{mended}");
+}
+
+#[test]
+fn an_answer_tells_more_than_its_opening() {
+    let messages = [
+        user("u1", "Invalid themes must not crash it."),
+        says(
+            "a1",
+            "Done! Now:\n\n1. **`initTheme()`** - Falls back to the dark theme where the saved one is invalid\n\
+             2. **`setTheme()`** - Returns `{ success: boolean; error?: string }` for the caller\n\
+             3. The watcher is debounced (100ms) and listens on port 7341\n\nSounds good?",
+        ),
+        user("u2", "And the docs?"),
+        says("a2", "`docs/theme.md` lists all 44 tokens."),
+    ];
+    let text = update(None, &messages, 1000);
+    let done = under(&text, "### Done");
+    for told in [
+        "- `docs/theme.md` lists all 44 tokens. (a2)",
+        "- **`initTheme()`** - Falls back to the dark theme",
+        "  - **`setTheme()`** - Returns `{ success: boolean; error?: string }` for the caller\n",
+        "  - The watcher is debounced (100ms) and listens on port 7341\n",
+    ] {
+        assert!(done.contains(told), "{told}\n{text}");
+    }
+}
+
+#[test]
+fn a_value_that_an_answer_told_goes_with_its_change() {
+    let messages = [
+        user("u1", "How does it connect?"),
+        says(
+            "a1",
+            "The pool is in `src/pool.rs`. The connect timeout is 30 s there.",
+        ),
+        user("u2", "Make the connect timeout 45 s."),
+        says("a2", "The connect timeout is 45 s now."),
+    ];
+    let text = update(None, &messages, 1000);
+    assert!(!text.contains("30 s"), "{text}");
+}
+
+#[test]
+fn a_goal_is_what_the_user_wants() {
+    let messages = [
+        user("u1", "Port the themes of the old program."),
+        says("a1", "The themes are ported."),
+        user(
+            "u2",
+            "'/tmp/shots/Screenshot 12.00.png'\n\nmake it look like that again",
+        ),
+        says("a2", "It looks like that again."),
+        user(
+            "u3",
+            "link text #b5bd68\nlist bullet #b5bd68\nerror #cc6666\nheading Heading 2",
+        ),
+        says("a3", "The colours are set."),
+        user("u4", "Now the light theme."),
+    ];
+    let text = update(None, &messages, 1000);
+    let goal = under(&text, "## Goal");
+    assert!(
+        goal.contains("Port the themes") && goal.contains("Now the light theme"),
         "{text}"
     );
-    assert!(done.contains("- The table is gone"), "{text}");
+    assert!(
+        !goal.contains("Screenshot") && !goal.contains("list bullet"),
+        "{text}"
+    );
+    assert!(
+        text.contains("- The user: make it look like that again (u2)"),
+        "{text}"
+    );
 }
 
 #[test]

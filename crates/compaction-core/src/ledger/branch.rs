@@ -53,6 +53,8 @@ impl Ledger {
             | LedgerKind::Todo
             | LedgerKind::NextStep
             | LedgerKind::Answer
+            | LedgerKind::Finding
+            | LedgerKind::TurnedDown
             | LedgerKind::Done
             | LedgerKind::Check
             | LedgerKind::Branch => false,

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
-    Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step, record,
-    without_pasted,
+    AnswerKind, Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step,
+    record, without_pasted,
 };
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
@@ -120,6 +120,8 @@ impl Ledger {
             | LedgerKind::Failure
             | LedgerKind::NextStep
             | LedgerKind::Answer
+            | LedgerKind::Finding
+            | LedgerKind::TurnedDown
             | LedgerKind::Done
             | LedgerKind::Check
             | LedgerKind::Branch => true,
@@ -243,8 +245,15 @@ impl Builder<'_> {
             }
             self.note(kind, spoken.place, text);
         }
-        for answer in record.answers().rev() {
-            self.note(LedgerKind::Answer, answer.place, answer.text);
+        for answer in record.answers() {
+            for (kind, text) in answer.sentences {
+                let kind = match kind {
+                    AnswerKind::Outcome => LedgerKind::Answer,
+                    AnswerKind::Failing => LedgerKind::Finding,
+                    AnswerKind::TurnedDown => LedgerKind::TurnedDown,
+                };
+                self.note(kind, answer.place, text);
+            }
         }
         for (kind, noted) in [
             (LedgerKind::Done, &record.done),
@@ -291,10 +300,7 @@ impl Builder<'_> {
     fn files(&mut self, record: &FactIndex) {
         for file in record.files.iter().rev() {
             let text = format!("{}: {}", file.path, file.work);
-            let short = match file.is_deleted {
-                true => format!("{} (deleted)", file.path),
-                false => file.path.clone(),
-            };
+            let short = format!("{} ({})", file.path, file.brief);
             self.ledger.paths.insert(text.clone(), short);
             self.ledger.names.insert(text.clone(), file.names.clone());
             self.note(LedgerKind::File, file.place, text);

@@ -14,7 +14,7 @@ pub(super) const CLOSING: TokenCount = TokenCount(48);
 /// Below this budget there are no facts without their entries.
 const LEAST: TokenCount = TokenCount(112);
 /// From this budget on entries that did not fit are named even where room is scarce.
-pub(super) const CLOSED: TokenCount = TokenCount(2000);
+pub(super) const CLOSED: TokenCount = TokenCount(1950);
 
 /// How much is said of each fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use session_model::EntryId;
 
 use crate::ledger::detail::{CLOSING, Detail};
-use crate::ledger::lines::{HEADING, around_pins, block, message, pin_cost};
+use crate::ledger::lines::{HEADING, around_pins, bare, block, message, pin_cost};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, Shares};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
@@ -109,6 +109,8 @@ pub(super) struct Fitting<'a> {
     pub(super) pin_tokens: TokenCount,
     pub(super) detail: Detail,
     shares: Shares,
+    /// Whether messages of one line come with their entries.
+    pub(super) ids: bool,
     /// True as long as what is long waits.
     pub(super) short_only: bool,
     /// How many bytes of an entry's text are listed as facts.
@@ -139,6 +141,7 @@ impl<'a> Fitting<'a> {
             pin_tokens: TokenCount::ZERO,
             detail: Detail::Full,
             shares: Shares::Each,
+            ids: true,
             short_only: false,
             told: BTreeMap::new(),
         }
@@ -203,6 +206,8 @@ impl<'a> Fitting<'a> {
             | LedgerKind::LatestMessage
             | LedgerKind::Message
             | LedgerKind::Answer
+            | LedgerKind::Finding
+            | LedgerKind::TurnedDown
             | LedgerKind::Done
             | LedgerKind::Check
             | LedgerKind::Branch => {}
@@ -324,13 +329,21 @@ impl<'a> Fitting<'a> {
             if u64::try_from(item.text.len()).unwrap_or(u64::MAX) > left.0.saturating_mul(16) {
                 continue;
             }
-            let whole = message(&item.entry_id, &item.text) + self.since(item);
+            let whole = self.message(item) + self.since(item);
             let cost = self.cost(&whole);
             if cost <= left {
                 self.room = left.saturating_sub(cost);
                 self.forms.insert(place, Form::Shown(whole));
                 self.whole.push(place);
             }
+        }
+    }
+
+    /// Returns a message as it stands in the block. Where all of it is there, nothing is to be looked up.
+    pub(super) fn message(&self, item: &LedgerItem) -> String {
+        match self.ids || item.kind != LedgerKind::Message || item.text.contains(char::is_control) {
+            true => message(&item.entry_id, &item.text),
+            false => bare(&item.text),
         }
     }
 
@@ -347,7 +360,7 @@ impl<'a> Fitting<'a> {
         let bytes = |item: &LedgerItem| u64::try_from(item.text.len()).unwrap_or(u64::MAX);
         let mut whole = whole.filter(|item| bytes(item) <= share.0.saturating_mul(16));
         let left = self.room.min(share).saturating_sub(self.heading());
-        if whole.any(|item| self.cost(&message(&item.entry_id, &item.text)) <= left) {
+        if whole.any(|item| self.cost(&self.message(item)) <= left) {
             self.take_kind(kind, share);
         }
     }

@@ -3,7 +3,7 @@
 use super::LedgerKind;
 use super::detail::CLOSED;
 use super::fit::{Fitting, Form, ORDER};
-use super::lines::{HEADING, bare, message};
+use super::lines::{HEADING, bare};
 use crate::serialize::escape;
 use crate::tokens::TokenCount;
 
@@ -16,13 +16,6 @@ const NEWEST_MESSAGES: u64 = 60;
 impl Fitting<'_> {
     /// Shows all messages of the user, where they leave room for the rest.
     pub(super) fn take_messages(&mut self) {
-        let places: Vec<usize> = self.messages().collect();
-        let items = places.iter().map(|place| &self.ledger.items[*place]);
-        let cost = items.map(|item| {
-            let shown = message(&item.entry_id, &item.text) + self.since(item);
-            self.cost(&shown)
-        });
-        let cost: TokenCount = cost.sum();
         let share = match self.budget.ledger >= CLOSED {
             true => MESSAGES,
             false => FEW_MESSAGES,
@@ -33,7 +26,10 @@ impl Fitting<'_> {
         let open = open.map(|place| self.cost(&bare(self.brief(&self.ledger.items[*place]))));
         let room = self.room.saturating_sub(open.sum());
         let most = self.budget.ledger.scaled(share, 100).min(room);
-        let all_fit = cost + TokenCount(3 * HEADING.0) <= most;
+        let fits = |cost: TokenCount| cost + TokenCount(3 * HEADING.0) <= most;
+        // Before messages are left out, their entries are.
+        self.ids = self.budget.ledger < CLOSED || fits(self.cost_of_messages());
+        let all_fit = fits(self.cost_of_messages());
         let most = match all_fit {
             true => self.budget.ledger,
             false if self.budget.ledger < CLOSED => return,
@@ -55,6 +51,12 @@ impl Fitting<'_> {
             None => false,
         });
         self.whole = all.chain(self.whole.iter().copied()).collect();
+    }
+
+    fn cost_of_messages(&self) -> TokenCount {
+        let items = self.messages().map(|place| &self.ledger.items[place]);
+        let shown = items.map(|item| self.message(item) + self.since(item));
+        shown.map(|shown| self.cost(&shown)).sum()
     }
 
     fn messages(&self) -> impl Iterator<Item = usize> {

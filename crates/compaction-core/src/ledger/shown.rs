@@ -3,7 +3,7 @@
 use crate::extract::cut_middle;
 use crate::ledger::detail::Detail;
 use crate::ledger::fit::{Fitting, MESSAGE_SHARE, WORTH};
-use crate::ledger::lines::{bare, framed, listed, message, one_name, shown_id};
+use crate::ledger::lines::{bare, framed, listed, one_name, shown_id};
 use crate::ledger::{LedgerItem, LedgerKind};
 use crate::tokens::TokenCount;
 
@@ -23,6 +23,8 @@ impl Fitting<'_> {
             | LedgerKind::NextStep
             | LedgerKind::Todo
             | LedgerKind::Answer
+            | LedgerKind::Finding
+            | LedgerKind::TurnedDown
             | LedgerKind::Done
             | LedgerKind::Check
             | LedgerKind::Branch => false,
@@ -59,6 +61,8 @@ impl Fitting<'_> {
             | LedgerKind::Decision
             | LedgerKind::Figure
             | LedgerKind::Answer
+            | LedgerKind::Finding
+            | LedgerKind::TurnedDown
             | LedgerKind::Done
             | LedgerKind::Check
             | LedgerKind::Branch => {
@@ -83,7 +87,7 @@ impl Fitting<'_> {
         // No token is longer than sixteen bytes or so, and none is shorter than one.
         let bytes = u64::try_from(item.text.len()).unwrap_or(u64::MAX);
         if bytes <= most.0.saturating_mul(16) {
-            let whole = message(&item.entry_id, &item.text);
+            let whole = self.message(item);
             if self.cost(&whole) <= most {
                 return Some(whole);
             }

@@ -38,8 +38,12 @@ pub enum LedgerKind {
     NextStep,
     /// A message of the user between the first and the latest.
     Message,
-    /// What an answer came to that a turn ended with.
+    /// What an answer told that a turn ended with.
     Answer,
+    /// What such an answer told that failed.
+    Finding,
+    /// What such an answer told that the user turned down.
+    TurnedDown,
     /// Something that was done: a commit, a finished todo.
     Done,
     /// The newest run of a command that checks the work, where it passed.
@@ -62,6 +66,8 @@ impl LedgerKind {
             | Self::Figure
             | Self::NextStep
             | Self::Answer
+            | Self::Finding
+            | Self::TurnedDown
             | Self::Done
             | Self::Check
             | Self::Branch => false,

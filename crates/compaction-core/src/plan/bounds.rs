@@ -26,9 +26,6 @@ pub struct KeepBudget {
     pub kept: TokenCount,
 }
 
-/// What a ledger takes by default next to extractive prose, which shares the room with it.
-pub(super) const BESIDE_EXTRACTIVE: TokenCount = TokenCount(2100);
-
 /// Refuses to compact what ends in a compaction.
 pub(super) fn refuse_compacted(
     path: &SessionPath<'_>,

@@ -43,11 +43,10 @@ pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
 pub(crate) use apply::merge_answers;
-use bounds::{
-    BESIDE_EXTRACTIVE, beside_prose, conversation_len, effective_keep, ledger_room,
-    refuse_compacted, summary_cap,
-};
 pub(crate) use bounds::{FORM, LEAST, prefix_cap};
+use bounds::{
+    beside_prose, conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap,
+};
 use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
@@ -83,7 +82,7 @@ pub struct CompactionPlan {
     pub previous_summary: Option<String>,
     /// The system message in force.
     pub system: Option<SystemMessage>,
-    /// The largest prose that is useful, in tokens.
+    /// The largest extractive summary, with its ledger and lists of files.
     pub summary_cap: TokenCount,
     /// The facts that follow the prose.
     pub ledger: LedgerBlock,
@@ -96,8 +95,6 @@ pub struct CompactionPlan {
     pub pending: Option<AssistantMessage>,
     /// All facts; `None` where none were read.
     pub(crate) facts: Option<Ledger>,
-    /// Whether the ledger above and extractive prose share what such a summary takes.
-    pub(crate) shares_whole: bool,
     /// What the facts may take next to the prose of a model, and where nobody can read the summary; `None` where the
     /// ledger above is for any writer.
     beside: Option<(LedgerBudget, LedgerBudget)>,
@@ -373,17 +370,21 @@ fn plan_with(
     let facts = read
         .as_ref()
         .map(|read| read.ledger(context, cut.first_kept(), &shortened));
-    let shares_whole = settings.ledger.max_tokens.is_none();
+    let summary_cap = summary_cap(settings.extractive_max_tokens, threshold.as_ref());
     let bounded = |most: TokenCount| LedgerBudget {
-        ledger: match shares_whole {
-            true => ledger_budget.ledger.min(most),
-            false => ledger_budget.ledger,
+        ledger: match settings.ledger.max_tokens {
+            None => ledger_budget.ledger.min(most),
+            Some(_) => ledger_budget.ledger,
         },
         ..ledger_budget
     };
-    let ledger = facts
-        .as_ref()
-        .map(|it| it.fit(bounded(BESIDE_EXTRACTIVE), counter));
+    // Two thirds of an extractive summary, unless a setting says what the ledger takes.
+    let ledger = facts.as_ref().map(|it| {
+        it.fit(
+            bounded(settings.extractive_max_tokens.scaled(2, 3)),
+            counter,
+        )
+    });
     let ledger = ledger.unwrap_or_default();
     let beside = facts
         .is_some()
@@ -410,13 +411,12 @@ fn plan_with(
         files,
         previous_summary,
         system: current_system(context.messages().map(|(_, message)| &**message)),
-        summary_cap: summary_cap(settings.extractive_max_tokens, threshold.as_ref()),
+        summary_cap,
         ledger,
         restored: restores.then(Restored::default),
         pending: pending.as_ref().map(|(_, calls)| calls.clone()),
         verify: settings.verify,
         facts,
-        shares_whole,
         beside,
         file_list_limit,
         measure,

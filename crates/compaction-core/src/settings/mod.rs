@@ -53,7 +53,7 @@ pub struct CompactionSettings {
     /// How much of a thinking block a summarizer sees, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub thinking_chars: usize,
-    /// The largest summary that the extractive summarizer writes; at most a quarter of the threshold.
+    /// The most that a summary of the extractive summarizer takes, its ledger and its lists of files included; at most a quarter of the threshold. At least a fifth of it is prose, whatever the ledger takes.
     #[cfg_attr(feature = "schema", schemars(range(min = 200)))]
     pub extractive_max_tokens: TokenCount,
     /// How many paths each file list in a summary names; the entry's details name all.
@@ -83,7 +83,7 @@ impl Default for CompactionSettings {
             tool_result_chars: 2000,
             tool_argument_chars: 2000,
             thinking_chars: 4000,
-            extractive_max_tokens: TokenCount(4096),
+            extractive_max_tokens: TokenCount(2950),
             file_list_limit: 200,
             prune: PruneSettings::default(),
             ledger: LedgerSettings::default(),

@@ -195,7 +195,7 @@ pub fn compact(text: &str, needles: &[Needle], case: Case, seed: u64) -> Result<
     let budget = pins + left + tags;
     options.settings.compaction.pins.max_tokens = Some(pins);
     options.settings.compaction.ledger.max_tokens = Some(ledger);
-    options.settings.compaction.extractive_max_tokens = prose;
+    options.settings.compaction.extractive_max_tokens = budget;
 
     let plan = planned(&options)?;
     let answers = match case.way {
