@@ -22,14 +22,15 @@ use table::Report;
 
 const USAGE: &str = "\
 usage: cargo xtask bench retention [...], or
-       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER]
+       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--program FILE]
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
   --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying,
                   live: thousands of turns, or terminal: first screens and keys
   --no-pi         measure this project alone
-  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)";
+  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
+  --program FILE  measure this agent-cli, with --only terminal or live, instead of building one";
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,6 +49,17 @@ struct Options {
     part: Part,
     pi: Option<PathBuf>,
     without_pi: bool,
+    program: Option<PathBuf>,
+}
+
+impl Options {
+    /// Returns the program that is measured.
+    fn program(&self) -> Outcome<PathBuf> {
+        match &self.program {
+            Some(program) => std::path::absolute(program).map_err(|error| error.to_string()),
+            None => release_binary(),
+        }
+    }
 }
 
 /// Measures and prints one table.
@@ -68,11 +80,14 @@ pub fn run(arguments: &[String]) -> Outcome {
             ..Report::default()
         },
         Part::Live => Report {
-            living: live::measure(&release_binary()?)?,
+            living: live::measure(&options.program()?)?,
             ..Report::default()
         },
         Part::Terminal => Report {
-            terminal: measure_terminal(&release_binary()?)?,
+            terminal: Some(measure_terminal(
+                &options.program()?,
+                find_pi(&options)?.as_deref(),
+            )?),
             ..Report::default()
         },
         part @ (Part::All | Part::Sessions) => {
@@ -82,7 +97,10 @@ pub fn run(arguments: &[String]) -> Outcome {
                 report.trimming = trim::measure(&programs.child, options.runs)?;
                 report.compacting = compacting::measure(&programs.child, &folder(), options.runs)?;
                 report.living = live::measure(&programs.agent_cli)?;
-                report.terminal = measure_terminal(&programs.agent_cli)?;
+                report.terminal = Some(measure_terminal(
+                    &programs.agent_cli,
+                    programs.pi.as_deref(),
+                )?);
             }
             report
         }
@@ -92,9 +110,11 @@ pub fn run(arguments: &[String]) -> Outcome {
 }
 
 /// Measures the terminal, with a session of 100,000 entries.
-fn measure_terminal(program: &Path) -> Outcome<Vec<terminal::Row>> {
+fn measure_terminal(program: &Path, pi: Option<&Path>) -> Outcome<terminal::Figures> {
     let file = session::session(&folder(), 100_000);
-    terminal::measure(program, &file.map_err(|error| error.to_string())?)
+    let file = file.map_err(|error| error.to_string())?;
+    let pi = pi.map(|pi| manifest(pi).with_file_name("dist/bundle/cli.js"));
+    terminal::measure(program, pi.as_deref(), &file)
 }
 
 /// Returns where generated sessions are.
@@ -130,6 +150,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         part: Part::All,
         pi: None,
         without_pi: false,
+        program: None,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -139,6 +160,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
             "--runs" => options.runs = count(value()?)?,
             "--only" => options.part = part(value()?)?,
             "--pi" => options.pi = Some(PathBuf::from(value()?)),
+            "--program" => options.program = Some(PathBuf::from(value()?)),
             "--no-pi" => options.without_pi = true,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
         }

@@ -17,7 +17,7 @@ pub struct Report {
     /// The figures of a long life.
     pub living: Vec<live::Row>,
     /// The figures of the terminal.
-    pub terminal: Vec<terminal::Row>,
+    pub terminal: Option<terminal::Figures>,
 }
 
 impl Report {
@@ -58,10 +58,10 @@ impl Report {
                 live::markdown(&self.living)
             ));
         }
-        if !self.terminal.is_empty() {
+        if let Some(terminal) = &self.terminal {
             out.push_str(&format!(
                 "\n## Terminal\n\n{}",
-                terminal::markdown(&self.terminal)
+                terminal::markdown(terminal)
             ));
         }
         out
