@@ -23,14 +23,15 @@ use table::Table;
 
 const USAGE: &str = "\
 usage: cargo xtask bench retention [...], or
-       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER]
+       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--program FILE]
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
   --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying,
                   hostile: sessions made to be slow, live: thousands of turns, or terminal: first screens and keys
   --no-pi         measure this project alone
-  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)";
+  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
+  --program FILE  measure this agent-cli, with --only terminal or live, instead of building one";
 
 /// What can be measured, in the order of the report.
 const PARTS: [&str; 6] = ["sessions", "trim", "compact", "hostile", "live", "terminal"];
@@ -41,6 +42,17 @@ struct Options {
     part: Option<&'static str>,
     pi: Option<PathBuf>,
     without_pi: bool,
+    program: Option<PathBuf>,
+}
+
+impl Options {
+    /// Returns the program that is measured.
+    fn program(&self) -> Outcome<PathBuf> {
+        match &self.program {
+            Some(program) => std::path::absolute(program).map_err(|error| error.to_string()),
+            None => release_binary(),
+        }
+    }
 }
 
 /// Measures and prints one table.
@@ -64,13 +76,13 @@ fn measure(part: &str, options: &Options) -> Outcome<Table> {
         "trim" => trim::measure(&build_child()?, options.runs),
         "compact" => compacting::measure(&build_child()?, &folder(), options.runs),
         "hostile" => hostile::measure(&build_child()?, &folder(), options.runs),
-        "live" => live::measure(&release_binary()?),
+        "live" => live::measure(&options.program()?),
         "terminal" => {
             let file = session::session(&folder(), 100_000);
-            terminal::measure(
-                &release_binary()?,
-                &file.map_err(|error| error.to_string())?,
-            )
+            let file = file.map_err(|error| error.to_string())?;
+            let pi = find_pi(options)?;
+            let pi = pi.map(|pi| manifest(&pi).with_file_name("dist/bundle/cli.js"));
+            terminal::measure(&options.program()?, pi.as_deref(), &file)
         }
         _ => sessions(&build(options)?, options),
     }
@@ -111,6 +123,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         part: None,
         pi: None,
         without_pi: false,
+        program: None,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -120,6 +133,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
             "--runs" => options.runs = count(value()?)?,
             "--only" => options.part = Some(part(value()?)?),
             "--pi" => options.pi = Some(PathBuf::from(value()?)),
+            "--program" => options.program = Some(PathBuf::from(value()?)),
             "--no-pi" => options.without_pi = true,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
         }

@@ -90,6 +90,8 @@ pub struct AppSettings {
     pub session: SessionSettings,
     /// The agent's tools.
     pub tools: ToolSettings,
+    /// The terminal.
+    pub terminal: TerminalSettings,
     /// The instructions of a project, and skills.
     pub instructions: InstructionSettings,
     /// Programs that are asked or told at points in the life of a session, by name; they run in the order of their names.
@@ -211,6 +213,27 @@ impl Default for ToolSettings {
             output_bytes: 50_000,
         }
     }
+}
+
+/// The settings under `terminal`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct TerminalSettings {
+    /// The colours, for the background of the terminal; none where `NO_COLOR` is set.
+    pub theme: ThemeSetting,
+}
+
+/// The colours of the terminal.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThemeSetting {
+    /// For a dark background.
+    #[default]
+    Dark,
+    /// For a light background.
+    Light,
+    /// No colours.
+    None,
 }
 
 /// The settings under `http`.

@@ -329,10 +329,10 @@ fn a_key_that_there_is_not() {
     assert_snapshot!(said(r#"{"keepRecentTokens": 1}"#), @"settings [DIR]/config/settings.json, line 1: keepRecentTokens is no setting; did you mean compaction.keepRecentTokens?");
     assert_snapshot!(said(r#"{"compaction.enabled": true}"#), @r#"settings [DIR]/config/settings.json, line 1: "compaction.enabled" is no setting; write {"compaction":{"enabled":"VALUE"}}"#);
     assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is no setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; a name with dots stands in double quotes");
-    assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, thinking, tools");
+    assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
     assert_snapshot!(said(r#"{"providers": {"lab": {"baseURL": "x"}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
     assert_snapshot!(said(r#"{"providers": {"mistral": {"compat": {"cacheContro": "never"}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.compat.cacheContro is no setting; did you mean providers.mistral.compat.cacheControl?");
-    assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, thinking, tools"#);
+    assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
 }
 
 #[test]
@@ -493,7 +493,7 @@ fn variables_and_options() {
     let said = |name: &str, value: &str| Place::new().env(&[(name, value)]).error();
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentTokens", "many"), @r#"settings (AGENT_CLI__compaction__keepRecentTokens): compaction.keepRecentTokens is "many", but must be a whole number, at least 1"#);
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentToken", "1"), @"settings (AGENT_CLI__compaction__keepRecentToken): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
-    assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, thinking, tools");
+    assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
     assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be a whole number, at least 1");
     let place = Place::new().env(&[
         (
@@ -515,7 +515,7 @@ fn variables_and_options() {
 
     let said = |pair: &str| with_set(&[pair]).expect_err("a bad pair");
     assert_snapshot!(said("compaction"), @"--set compaction has no value; write --set KEY=VALUE");
-    assert_snapshot!(said("=1"), @r#"settings (--set): "" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, thinking, tools"#);
+    assert_snapshot!(said("=1"), @r#"settings (--set): "" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
     assert_snapshot!(said(r#"models."a/b-1.0.window=1"#), @r#"--set models."a/b-1.0.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
     assert_snapshot!(said("compaction=5"), @"settings (--set): compaction is 5, but must be an object");
     let mut place = Place::new();
@@ -676,6 +676,7 @@ fn the_schema_takes_what_the_program_takes() {
         json!("interval"),
         json!("deny"),
         json!("chat"),
+        json!("light"),
         json!("max_tokens"),
         json!("http://127.0.0.1:1/v1"),
         json!([]),

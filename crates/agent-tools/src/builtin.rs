@@ -29,7 +29,7 @@ use crate::tool::Tool;
 
 pub use arguments::{parse, schema};
 pub(crate) use capture::shortened;
-pub(crate) use image::of_base64 as image_in_base64;
+pub use image::of_base64 as image_in_base64;
 
 /// Returns the built-in tools, in the order in which models see them.
 pub(crate) fn standard() -> Vec<Arc<dyn Tool>> {

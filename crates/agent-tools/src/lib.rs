@@ -30,7 +30,7 @@ mod tool;
 mod toolbox;
 pub mod workspace;
 
-pub use builtin::{parse as parse_arguments, schema as arguments_schema};
+pub use builtin::{image_in_base64, parse as parse_arguments, schema as arguments_schema};
 pub use context::{History, ToolContext, ToolLimits};
 pub use file::{Identity, blocking, open_regular};
 pub use live::LiveOutput;

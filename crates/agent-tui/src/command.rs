@@ -43,6 +43,14 @@ pub enum SlashCommand {
     Thinking,
     /// Shows settings, and changes them for this run.
     Settings,
+    /// Shows the hooks of the settings.
+    Hooks,
+    /// Changes the colours.
+    Theme,
+    /// Writes the session as a page for a browser.
+    Export,
+    /// Copies the newest answer.
+    Copy,
     /// Begins a new session.
     New,
     /// Shows keys and commands.
@@ -53,7 +61,7 @@ pub enum SlashCommand {
 
 impl SlashCommand {
     /// Every command, in the order of the menu.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 27] = [
         Self::Compact,
         Self::Context,
         Self::Tree,
@@ -67,6 +75,8 @@ impl SlashCommand {
         Self::Model,
         Self::Thinking,
         Self::Settings,
+        Self::Theme,
+        Self::Hooks,
         Self::Cost,
         Self::Autocompact,
         Self::Handoff,
@@ -74,6 +84,8 @@ impl SlashCommand {
         Self::Continue,
         Self::Name,
         Self::Resume,
+        Self::Export,
+        Self::Copy,
         Self::New,
         Self::Help,
         Self::Quit,
@@ -130,6 +142,14 @@ impl SlashCommand {
             Self::Continue => ("continue", "", "finish what the session was doing"),
             Self::Name => ("name", "TEXT", "give the session a name"),
             Self::Resume => ("resume", "[ID]", "go on with another session"),
+            Self::Hooks => ("hooks", "", "the hooks of the settings"),
+            Self::Theme => ("theme", "[dark|light|none]", "change the colours"),
+            Self::Export => (
+                "export",
+                "[FILE]",
+                "write the session as a page for a browser",
+            ),
+            Self::Copy => ("copy", "", "copy the newest answer to the clipboard"),
             Self::New => ("new", "", "begin a new session"),
             Self::Help => ("help", "", "keys and commands"),
             Self::Quit => ("quit", "", "leave; the resume command is printed"),

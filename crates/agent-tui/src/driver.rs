@@ -6,19 +6,27 @@ use std::sync::Arc;
 use agent_session::SessionHandle;
 use agent_session::llm_providers::CancellationToken;
 use agent_session::models::LiveModels;
-use agent_session::runtime::{Ask, Command, Finished};
+use agent_session::runtime::{Ask, Command, Finished, Snapshot};
+use agent_session::wording::counted;
+use agent_tools::{ToolLimits, image_in_base64};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ratatui::layout::Size;
+use session_store::PromptImage;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
-use crate::external::Outside;
+use crate::external::{self, Outside};
+use crate::pager::Pager;
 use crate::picker::Choice;
 use crate::report::{Built, Environment, build};
 use crate::state::{Action, Input, Next, Purpose, Setup, State, UserCommand};
+use crate::text::{prefixed, safe_lines};
+use crate::theme::Theme;
 use crate::update::update;
 
 /// The most files that are offered.
@@ -27,21 +35,40 @@ const FILES: usize = 20_000;
 /// How other models are made from a name; the error is shown as it is.
 pub type OtherModels = Box<dyn Fn(&str) -> Result<LiveModels, String>>;
 
-/// How the sessions to go on with are found; the error is shown as it is.
-pub type Sessions = Arc<dyn Fn() -> Result<Vec<Choice>, String> + Send + Sync>;
+/// What the program around the terminal does: with its settings, and with files that it alone may write. It may take a
+/// while; errors are shown as they are.
+pub trait Host: Send + Sync {
+    /// Returns the sessions to go on with.
+    ///
+    /// # Errors
+    /// They cannot be listed.
+    fn sessions(&self) -> Result<Vec<Choice>, String>;
+
+    /// Returns the hooks of the settings, as text.
+    ///
+    /// # Errors
+    /// The settings cannot be read.
+    fn hooks(&self) -> Result<String, String>;
+
+    /// Writes a session as a page into a new file, by a name of its own unless one is given; returns what to say.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    fn export(&self, session: &Snapshot, file: Option<&str>) -> Result<String, String>;
+}
 
 /// What a terminal needs to know.
 pub struct Options {
-    /// Whether colours are shown.
-    pub color: bool,
+    /// The colours.
+    pub theme: Theme,
     /// Whether output is plain lines, for terminals that cannot move their cursor and for screen readers.
     pub plain: bool,
     /// The models that can be named, for completion.
     pub models: Vec<String>,
     /// Makes other models.
     pub other_models: OtherModels,
-    /// Finds the sessions to go on with.
-    pub sessions: Sessions,
+    /// The program around the terminal.
+    pub host: Arc<dyn Host>,
     /// The commands of the user.
     pub commands: Vec<UserCommand>,
     /// Closes the session when the program is told to end.
@@ -66,7 +93,7 @@ pub(crate) struct Driver {
     pub(crate) state: State,
     pub(crate) handle: SessionHandle,
     other_models: OtherModels,
-    sessions: Sessions,
+    host: Arc<dyn Host>,
     /// What the terminal is to be given back for.
     pub(crate) outside: Option<Outside>,
     pub(crate) cancel: CancellationToken,
@@ -79,7 +106,7 @@ pub(crate) struct Driver {
 impl Driver {
     pub(crate) fn new(handle: SessionHandle, options: Options, size: Size) -> Self {
         let setup = Setup {
-            color: options.color,
+            theme: options.theme,
             size,
             models: options.models,
             commands: options.commands,
@@ -90,7 +117,7 @@ impl Driver {
             state: State::new(setup),
             handle,
             other_models: options.other_models,
-            sessions: options.sessions,
+            host: options.host,
             outside: None,
             cancel: options.cancel,
             opening: options.opening,
@@ -128,22 +155,38 @@ impl Driver {
                     figures: self.state.context,
                 };
                 let runtime = Handle::current();
-                let built = spawn_blocking(move || {
-                    runtime.block_on(build(&report, &session, &environment))
+                self.later(move || {
+                    let built = runtime.block_on(build(&report, &session, &environment));
+                    Input::Built(built)
                 });
-                self.pending.push(Box::pin(async {
-                    let failed = |_| Built::Nothing("the report failed".to_owned());
-                    Input::Built(built.await.unwrap_or_else(failed))
-                }));
             }
             Action::ListSessions => {
-                let sessions = self.sessions.clone();
-                let found = spawn_blocking(move || sessions());
-                self.pending.push(Box::pin(async {
-                    let failed = |_| Err("the sessions cannot be listed".to_owned());
-                    Input::Sessions(found.await.unwrap_or_else(failed))
-                }));
+                let host = self.host.clone();
+                self.later(move || Input::Sessions(host.sessions()));
             }
+            Action::ListHooks => {
+                let (host, width) = (self.host.clone(), self.state.width());
+                let theme = self.state.theme;
+                self.later(move || match host.hooks() {
+                    Ok(text) => {
+                        let lines = prefixed(&safe_lines(&text), "", width, theme.plain());
+                        Input::Built(Built::Page(Pager::new("Hooks of the settings", lines)))
+                    }
+                    Err(why) => Input::Done(Err(why)),
+                });
+            }
+            Action::Export(file, session) => {
+                let host = self.host.clone();
+                self.later(move || Input::Done(host.export(&session, file.as_deref())));
+            }
+            Action::ReadImage(path, text) => {
+                let path = self.path_of(&path);
+                self.later(move || {
+                    let image = image(&path);
+                    Input::Image(text, image)
+                });
+            }
+            Action::Copy(text) => self.copy(&text),
             Action::Edit(text) => self.outside = Some(Outside::Edit(text)),
             Action::Suspend => self.outside = Some(Outside::Suspend),
             Action::SetModel(name) => match (self.other_models)(&name) {
@@ -155,10 +198,7 @@ impl Driver {
             },
             Action::ListFiles => {
                 let folder = PathBuf::from(&self.state.session.cwd);
-                let files = spawn_blocking(move || files(&folder));
-                self.pending.push(Box::pin(async {
-                    Input::Files(files.await.unwrap_or_default())
-                }));
+                self.later(move || Input::Files(files(&folder)));
             }
             Action::Leave(next) => {
                 self.next.get_or_insert(next);
@@ -175,6 +215,36 @@ impl Driver {
         }));
     }
 
+    /// Does something on another thread; what comes of it is an input.
+    fn later(&mut self, work: impl FnOnce() -> Input + Send + 'static) {
+        let work = spawn_blocking(work);
+        self.pending.push(Box::pin(async {
+            let failed = |_| Input::Done(Err("this failed; that is a defect".to_owned()));
+            work.await.unwrap_or_else(failed)
+        }));
+    }
+
+    /// Returns the place of a path as people write it.
+    fn path_of(&self, path: &str) -> PathBuf {
+        let home = self.state.setup.home.as_deref();
+        match (path.strip_prefix("~/"), home) {
+            (Some(rest), Some(home)) => Path::new(home).join(rest),
+            _ => Path::new(&self.state.session.cwd).join(path),
+        }
+    }
+
+    /// Gives a text to the terminal for its clipboard.
+    fn copy(&mut self, text: &str) {
+        if self.state.setup.plain {
+            let why = "a plain terminal has no clipboard".to_owned();
+            return self.input(Input::Done(Err(why)));
+        }
+        let copied = external::copy(text);
+        let letters = counted(text.chars().count(), "character");
+        let copied = copied.map(|()| format!("-- {letters} given to the terminal's clipboard"));
+        self.input(Input::Done(copied.map_err(|error| error.to_string())));
+    }
+
     /// Sends what the session does first.
     pub(crate) fn open(&mut self) {
         if let Some(command) = self.opening.take() {
@@ -189,6 +259,18 @@ impl Driver {
             None => std::future::pending().await,
         }
     }
+}
+
+/// Returns the image that a file is, unless it is none or too large to be shown.
+fn image(path: &Path) -> Option<PromptImage> {
+    let about = path.metadata().ok()?;
+    if !about.is_file() || about.len() > ToolLimits::default().image_bytes {
+        return None;
+    }
+    let data = STANDARD.encode(std::fs::read(path).ok()?);
+    let (mime_type, _) = image_in_base64(&data)?;
+    let mime_type = mime_type.to_owned();
+    Some(PromptImage { data, mime_type })
 }
 
 /// Returns the files of a folder that are not ignored, relative to it.

@@ -1,8 +1,11 @@
 //! The prompt editor: several lines, history, long pastes collapsed to a marker.
 
+use std::collections::VecDeque;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
+use session_store::PromptImage;
 use unicode_width::UnicodeWidthChar;
 
 /// A paste with more lines than this becomes a marker.
@@ -10,6 +13,9 @@ const PASTE_LINES: usize = 8;
 
 /// A paste with more characters than this becomes a marker.
 const PASTE_CHARS: usize = 1_000;
+
+/// How many images are kept.
+const IMAGES: usize = 20;
 
 /// How many prompts the history keeps.
 const HISTORY: usize = 500;
@@ -20,6 +26,10 @@ pub struct Editor {
     area: TextArea<'static>,
     /// Texts that stand behind markers.
     pastes: Vec<(String, String)>,
+    /// Images that stand behind markers. They outlast what is sent: a message may return to the editor.
+    images: VecDeque<(String, PromptImage)>,
+    /// How many images there were.
+    image_count: usize,
     history: Vec<String>,
     /// The place in the history that is shown, and the text that was there before.
     browsing: Option<(usize, String)>,
@@ -30,6 +40,8 @@ impl Default for Editor {
         Self {
             area: area_of(Vec::new()),
             pastes: Vec::new(),
+            images: VecDeque::new(),
+            image_count: 0,
             history: Vec::new(),
             browsing: None,
         }
@@ -121,6 +133,24 @@ impl Editor {
         self.pastes.push((marker, text));
     }
 
+    /// Inserts an image as a marker with its name.
+    pub fn attach(&mut self, name: &str, image: PromptImage) {
+        self.image_count += 1;
+        let marker = format!("[image {}: {}]", self.image_count, clean_row(name));
+        self.area.insert_str(format!("{marker} "));
+        self.images.push_back((marker, image));
+        if self.images.len() > IMAGES {
+            self.images.pop_front();
+        }
+    }
+
+    /// Returns the images whose markers are in a text.
+    pub fn images_of(&self, text: &str) -> Vec<PromptImage> {
+        let images = self.images.iter();
+        let images = images.filter(|(marker, _)| text.contains(marker));
+        images.map(|(_, image)| image.clone()).collect()
+    }
+
     /// Starts a new line.
     pub fn insert_newline(&mut self) {
         self.area.insert_newline();
@@ -197,14 +227,12 @@ impl Editor {
 
     fn delete_marker(&mut self) -> bool {
         let before = self.before_cursor();
-        let found = self
-            .pastes
-            .iter()
-            .position(|(marker, _)| before.ends_with(marker));
-        let Some(place) = found else {
+        let pastes = self.pastes.iter().map(|(marker, _)| marker);
+        let images = self.images.iter().map(|(marker, _)| marker);
+        let mut markers = pastes.chain(images);
+        let Some(marker) = markers.find(|marker| before.ends_with(*marker)) else {
             return false;
         };
-        let (marker, _) = self.pastes.remove(place);
         for _ in marker.chars() {
             self.area.delete_char();
         }

@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 use std::process::Command;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::state::Input;
 
 /// Something for which the terminal is given back for a while.
@@ -26,6 +29,14 @@ impl Outside {
         });
         work.await.ok().flatten()
     }
+}
+
+/// Gives a text to the terminal for its clipboard, which is the user's also where the program runs on another machine.
+/// Terminals do as they are set: whether it was taken is not known.
+pub(crate) fn copy(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    write!(out, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;
+    out.flush()
 }
 
 /// Stops the program and those that were started with it, as the shell expects it.

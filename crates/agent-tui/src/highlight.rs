@@ -281,7 +281,7 @@ mod tests {
 
     /// Returns lines with a letter for each token: c comment, s string, k keyword, n number.
     fn check(language: &str, code: &str) -> String {
-        let theme = Theme::new(true);
+        let theme = Theme::Dark;
         let mut highlighter = Highlighter::new(language, theme);
         let names = [
             (theme.dim(), "c"),
@@ -330,7 +330,7 @@ mod tests {
     fn what_is_shown_is_the_code_as_it_was() {
         let code = "\"open\n'é' \\ 日本 /* a\n`x` '''\n\u{fe0f}\"\"\"";
         for language in ["rust", "py", "json", "html", "diff", ""] {
-            let mut highlighter = Highlighter::new(language, Theme::new(false));
+            let mut highlighter = Highlighter::new(language, Theme::None);
             for text in code.lines() {
                 assert_eq!(crate::text::text_of(&highlighter.line(text)), text);
             }

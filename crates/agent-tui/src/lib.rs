@@ -39,12 +39,13 @@ mod tree;
 mod update;
 mod view;
 
-pub use driver::{Ended, Options, OtherModels, Sessions};
+pub use driver::{Ended, Host, Options, OtherModels};
 pub use picker::Choice;
 pub use report::{Built, Environment, Report, build};
 pub use runtime::run;
 pub use screen::restore;
 pub use state::{Action, Input, Next, Purpose, Setup, State, UserCommand};
+pub use theme::Theme;
 pub use update::update;
 pub use view::{height, view};
 

@@ -142,12 +142,7 @@ impl Page {
                 self.flush();
                 self.gap();
                 self.language.clear();
-                if let CodeBlockKind::Fenced(language) = kind
-                    && !language.trim().is_empty()
-                {
-                    let name = format!("  {}", safe_line(&language));
-                    self.spans.push(Span::styled(name, self.theme.dim()));
-                    self.flush();
+                if let CodeBlockKind::Fenced(language) = kind {
                     self.language = language.into_string();
                 }
                 self.code = Some(String::new());
@@ -374,7 +369,7 @@ mod tests {
     use crate::theme::Theme;
 
     fn check(source: &str, width: usize) -> String {
-        let lines = lines(source, width, Theme::new(false));
+        let lines = lines(source, width, Theme::None);
         let texts: Vec<String> = lines.iter().map(text_of).collect();
         texts.join("\n")
     }
@@ -382,7 +377,7 @@ mod tests {
     #[test]
     fn markdown_becomes_lines_that_fit() {
         let source = "# Title\n\nSome *text* with `code` and a [link](https://e.com/x).\n\n- one that is long enough to wrap\n- two\n  1. inner\n\n```rust\nfn a() {}\n\n    b\n```\n\n> quoted\n\n| a | bb |\n|---|---:|\n| ccc | 1 |\n\n---\nend";
-        insta::assert_snapshot!(check(source, 30), @r"
+        insta::assert_snapshot!(check(source, 30), @"
         Title
 
         Some text with code and a link
@@ -393,7 +388,6 @@ mod tests {
         - two
           1. inner
 
-          rust
           fn a() {}
 
               b

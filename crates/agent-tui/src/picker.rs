@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
 use crate::matching::ranked;
-use crate::text::{columns, cut, line, safe_line};
+use crate::text::{columns, cut, fitting, line, safe_line};
 use crate::theme::Theme;
 
 /// What is chosen from.
@@ -18,6 +18,8 @@ pub enum Choices {
     Thinking,
     /// A setting of this run.
     Setting,
+    /// The colours.
+    Theme,
 }
 
 /// Something that can be chosen.
@@ -60,6 +62,7 @@ impl Picker {
         Self {
             choices,
             title: match choices {
+                Choices::Theme => "Colours",
                 Choices::Session => "Sessions: go on with one",
                 Choices::Model => "Models: let another one answer",
                 Choices::Thinking => "Thinking: how much the model thinks",
@@ -164,11 +167,11 @@ impl Picker {
             cut(&format!("find: {}_   {found}", self.query), width),
             theme.dim(),
         ));
-        let keys = "type to find   up/down move   enter choose   esc leave";
+        let keys = ["type to find", "enter choose", "up/down move"];
         (
             line(cut(self.title, width), theme.bold()),
             lines,
-            line(cut(keys, width), theme.dim()),
+            line(fitting(&keys, "esc leave", "   ", width), theme.dim()),
         )
     }
 }

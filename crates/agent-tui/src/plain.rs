@@ -122,7 +122,7 @@ impl Shown {
                 }
             }
             Some(FullScreen::Tree(tree)) => {
-                let drawn = tree.draw(state.width(), tree.len() + 3, state.theme);
+                let drawn = tree.draw(state.width(), tree.len() + 4, state.theme);
                 for line in drawn.rows.iter().filter(|line| columns(&text_of(line)) > 0) {
                     writeln!(out, "{}", text_of(line))?;
                 }

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use session_model::text::first_line;
 use session_model::{AgentMessage, EntryId};
 
-use crate::text::{columns, cut, line, safe_line, wrap};
+use crate::text::{columns, cut, fitting, line, safe_line, title, wrap};
 use crate::theme::Theme;
 
 /// The most characters of a row's text.
@@ -286,16 +286,15 @@ impl PreviewView {
         lines.extend(shown.map(|(place, row)| self.row(row, place == self.at, width, theme)));
         lines.resize(end, Line::default());
         lines.push(rule());
-        let keys = match width {
-            0..76 => "space pin/drop  enter go  e edit  esc leave",
-            _ => {
-                "space pin/drop   enter compact   e edit the summary before it is applied   esc leave"
-            }
-        };
+        let keys = [
+            "enter compact",
+            "space pin/drop",
+            "e compact, summary edited first",
+        ];
         (
-            line(cut(&self.title, width), theme.bold()),
+            line(title(&self.title, width), theme.bold()),
             lines,
-            line(cut(keys, width), theme.dim()),
+            line(fitting(&keys, "esc leave", "  ", width), theme.dim()),
         )
     }
 

@@ -7,6 +7,8 @@ mod searches;
 use agent_session::runtime::setting::changeable;
 use agent_session::runtime::{CompactionRequest, NoPreview, Snapshot};
 
+use session_model::EntryId;
+
 use crate::block::Block;
 use crate::gauge::ContextFigures;
 use crate::pager::Pager;
@@ -34,6 +36,8 @@ pub enum Report {
     Preview(CompactionRequest),
     /// The settings of this run.
     Settings,
+    /// The text of a message, or of the newest answer.
+    Copy(Option<EntryId>),
 }
 
 /// A report.
@@ -61,6 +65,8 @@ pub enum Built {
     NoPreview(CompactionRequest),
     /// The settings of this run.
     Settings(Vec<Choice>),
+    /// A text that belongs in the clipboard.
+    Copy(String),
     /// There is nothing to show, and why.
     Nothing(String),
 }
@@ -94,6 +100,10 @@ pub async fn build(report: &Report, session: &Snapshot, environment: &Environmen
             });
             Built::Settings(choices.collect())
         }
+        Report::Copy(entry) => match history::copied(session, entry.as_ref()) {
+            Some(text) => Built::Copy(text),
+            None => Built::Nothing("nothing to copy".to_owned()),
+        },
         Report::Fill => Built::Fill {
             fixed: context::fixed_tokens(session),
         },

@@ -9,6 +9,7 @@ use agent_session::runtime::{Answer, Ask};
 use agent_session::{SessionEvent, runtime::Snapshot};
 use crossterm::event::KeyEvent;
 use ratatui::layout::Size;
+use session_store::PromptImage;
 
 use crate::block::Block;
 use crate::editor::Editor;
@@ -46,6 +47,10 @@ pub enum Input {
     Sessions(Result<Vec<Choice>, String>),
     /// What an editor has brought, or why it brought nothing.
     Edited(Result<String, String>),
+    /// A text was pasted that names a file: the image that the file is, if it is one.
+    Image(String, Option<PromptImage>),
+    /// What came of what the program around the terminal was asked for.
+    Done(Result<String, String>),
     /// Time has passed: how long the program runs.
     Tick(Duration),
 }
@@ -65,6 +70,14 @@ pub enum Action {
     ListSessions,
     /// The user's editor is wanted for a text; it comes back as [`Input::Edited`].
     Edit(String),
+    /// The file at a path is wanted as an image, which comes back as [`Input::Image`] with the text that was pasted.
+    ReadImage(String, String),
+    /// A text belongs in the clipboard of the terminal.
+    Copy(String),
+    /// The session is to be written as a page into this file, or into a new one with a name of its own.
+    Export(Option<String>, Box<Snapshot>),
+    /// The hooks of the settings are wanted, as [`Input::Built`].
+    ListHooks,
     /// The program stops until the shell lets it go on.
     Suspend,
     /// The program leaves.
@@ -106,6 +119,8 @@ pub enum Purpose {
     Cost,
     /// The pins are shown.
     Pins,
+    /// The session is written into this file.
+    Export(Option<String>),
     /// The model thinks so much.
     Thinking(&'static str),
     /// A setting is changed to this.
@@ -239,8 +254,8 @@ impl UserCommand {
 /// What is set once.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Whether colours are shown.
-    pub color: bool,
+    /// The colours.
+    pub theme: Theme,
     /// The size of the terminal.
     pub size: Size,
     /// The models that can be named, for completion.
@@ -294,7 +309,7 @@ impl State {
     /// Returns the state before the session has reported anything.
     pub fn new(setup: Setup) -> Self {
         Self {
-            theme: Theme::new(setup.color),
+            theme: setup.theme,
             setup,
             now: Duration::ZERO,
             session: SessionFacts::default(),

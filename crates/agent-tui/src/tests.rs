@@ -4,6 +4,7 @@ mod chat;
 mod compaction;
 mod harness;
 mod hostile;
+mod images;
 mod menus;
 mod pickers;
 mod preview;

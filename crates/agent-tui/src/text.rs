@@ -43,6 +43,25 @@ pub fn cut(text: &str, room: usize) -> String {
     kept
 }
 
+/// Returns as many parts as have room, the first ones first, and `last` behind them, which is never left out.
+pub fn fitting(parts: &[&str], last: &str, between: &str, room: usize) -> String {
+    let whole = |count: usize| {
+        let shown = parts[..count].iter().copied();
+        let shown = shown.chain((!last.is_empty()).then_some(last));
+        shown.collect::<Vec<_>>().join(between)
+    };
+    let fits = (0..=parts.len()).rev().map(whole);
+    let mut fits = fits.filter(|text| !text.is_empty() && columns(text) <= room);
+    fits.next()
+        .unwrap_or_else(|| cut(&whole(parts.len().min(1)), room))
+}
+
+/// Returns a title of parts with three spaces between them, without those at its end that have no room.
+pub fn title(text: &str, room: usize) -> String {
+    let parts: Vec<&str> = text.split("   ").collect();
+    fitting(&parts, "", "   ", room)
+}
+
 /// Returns the end of a text in at most `room` columns.
 pub fn cut_start(text: &str, room: usize) -> String {
     if columns(text) <= room {
@@ -76,7 +95,7 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: &Span<'static>) -> Vec<Line<'st
     loop {
         let is_first = lines.is_empty();
         let room = if is_first { width } else { width - indent }.max(2);
-        let end = start + fitting(&letters[start..], room);
+        let end = start + letters_that_fit(&letters[start..], room);
         let (end, next) = match end == letters.len() {
             true => (end, end),
             false => break_before(&letters, start, end),
@@ -95,7 +114,7 @@ pub fn wrap(line: &Line<'_>, width: usize, hang: &Span<'static>) -> Vec<Line<'st
 }
 
 /// Returns how many letters fit into `room` columns, at least one.
-fn fitting(letters: &[(char, Style)], room: usize) -> usize {
+fn letters_that_fit(letters: &[(char, Style)], room: usize) -> usize {
     let mut used = 0;
     let fits = letters.iter().take_while(|(letter, _)| {
         used += letter.width().unwrap_or_default();

@@ -1,26 +1,17 @@
 //! The tree of a session on the whole screen: turns, branches, labels, compactions. Only visible rows are drawn.
 
+mod draw;
 mod rows;
 
 use std::collections::BTreeSet;
 
 use agent_session::Navigation;
 use agent_session::runtime::{Command, Snapshot};
-use agent_session::wording::{counted, tokens};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::text::{Line, Span};
 use session_model::{EntryId, Leaf, SessionTree};
 
-use crate::text::{columns, cut, line};
-use crate::theme::Theme;
-
-pub use rows::{Rank, TreeRow};
-
-/// How deep a branch is indented at most.
-const DEEPEST: usize = 8;
-
-/// From how many columns on everything about a row is shown.
-const WIDE: usize = 60;
+use draw::Filter;
+pub use rows::{Rank, TreeRow, text_of};
 
 /// The tree of a session.
 #[derive(Debug)]
@@ -35,7 +26,10 @@ pub struct TreeView {
     /// The branches that are folded, by their first row.
     folded: BTreeSet<usize>,
     query: String,
+    filter: Filter,
     mode: Mode,
+    /// What the last key has done, where nothing else shows it.
+    notice: Option<&'static str>,
     /// Whether a move asks about a summary.
     offers_summary: bool,
 }
@@ -61,17 +55,8 @@ pub enum TreeStep {
     Go(Command),
     /// The view stays, and the session changes.
     Do(Command),
-}
-
-/// A drawn tree.
-#[derive(Debug)]
-pub struct Drawn {
-    /// The first line.
-    pub title: Line<'static>,
-    /// The rows, and a line about the chosen one.
-    pub rows: Vec<Line<'static>>,
-    /// The last line.
-    pub keys: Line<'static>,
+    /// The view stays, and the text of an entry is copied.
+    Copy(EntryId),
 }
 
 impl TreeView {
@@ -92,7 +77,9 @@ impl TreeView {
             at: 0,
             folded: BTreeSet::new(),
             query: String::new(),
+            filter: Filter::All,
             mode: Mode::Move,
+            notice: None,
             offers_summary,
         };
         view.show(None);
@@ -122,7 +109,7 @@ impl TreeView {
             if self.folded.contains(&place) {
                 hidden_below = Some(row.depth);
             }
-            if query.is_empty() || row.matches(&query) {
+            if self.filter.shows(row) && (query.is_empty() || row.matches(&query)) {
                 self.visible.push(place);
             }
         }
@@ -139,6 +126,7 @@ impl TreeView {
 
     /// Takes a key on a screen of this height.
     pub fn key(&mut self, key: KeyEvent, height: usize) -> TreeStep {
+        self.notice = None;
         match self.mode.clone() {
             Mode::Move => self.move_key(key, height),
             Mode::Search => self.search_key(key),
@@ -160,9 +148,15 @@ impl TreeView {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('c') if control => return TreeStep::Close,
-            KeyCode::Esc if !self.query.is_empty() => {
+            KeyCode::Esc if !self.query.is_empty() || self.filter != Filter::All => {
                 let keep = self.chosen();
                 self.query.clear();
+                self.filter = Filter::All;
+                self.show(keep);
+            }
+            KeyCode::Tab => {
+                let keep = self.chosen();
+                self.filter = self.filter.next();
                 self.show(keep);
             }
             KeyCode::Esc | KeyCode::Char('q') => return TreeStep::Close,
@@ -186,6 +180,18 @@ impl TreeView {
             KeyCode::Enter => return self.go(false),
             KeyCode::Char('s') => return self.go(true),
             KeyCode::Char('e') => return self.edit(),
+            KeyCode::Char('f') => {
+                if let Some(row) = self.chosen() {
+                    let entry = Some(EntryId::new(&self.rows[row].last));
+                    return TreeStep::Go(Command::Fork { entry });
+                }
+            }
+            KeyCode::Char('c') => {
+                if let Some(row) = self.chosen() {
+                    self.notice = Some("given to the terminal's clipboard");
+                    return TreeStep::Copy(EntryId::new(&self.rows[row].first));
+                }
+            }
             KeyCode::Char('l') => {
                 if let Some(row) = self.chosen() {
                     let label = self.rows[row].label.clone();
@@ -282,128 +288,11 @@ impl TreeView {
             Some(_) | None => TreeStep::Stay,
         }
     }
-
-    /// Draws the rows that have room.
-    pub fn draw(&self, width: usize, height: usize, theme: Theme) -> Drawn {
-        let turns = self
-            .rows
-            .iter()
-            .filter(|row| row.rank == Rank::Turn)
-            .count();
-        let name = if self.name.is_empty() {
-            "Session tree"
-        } else {
-            &self.name
-        };
-        let turns = counted(turns, "turn");
-        let title = format!("{name}   {turns}, {}", counted(self.branches, "branch"));
-        let page = room(height);
-        let top = self.at.saturating_sub(page / 2);
-        let top = top.min(self.visible.len().saturating_sub(page));
-        let shown = self.visible.iter().enumerate().skip(top).take(page);
-        let mut rows: Vec<Line<'static>> = shown
-            .map(|(place, row)| self.row(*row, place == self.at, width, theme))
-            .collect();
-        rows.resize(page, Line::default());
-        rows.push(self.about(width, theme));
-        let keys = match (&self.mode, width) {
-            (Mode::AskSummary, _) => "summarize the branch that is left?  y yes   n no   esc stay",
-            (Mode::Move, 0..70) => "enter go  s +summary  e edit  / find  esc",
-            (Mode::Move, _) => {
-                "enter go  s go+summarize  e edit message  left/right fold  l label  / find  esc"
-            }
-            (Mode::Search, _) => "type to find, enter keeps the rows, esc shows all",
-            (Mode::Label(_), _) => "enter sets the label, none removes it, esc keeps it",
-        };
-        Drawn {
-            title: line(cut(&title, width), theme.bold()),
-            rows,
-            keys: line(cut(keys, width), theme.dim()),
-        }
-    }
-
-    fn about(&self, width: usize, theme: Theme) -> Line<'static> {
-        let text = match &self.mode {
-            Mode::Search => format!("find: {}_", self.query),
-            Mode::Label(text) => format!("label: {text}_"),
-            Mode::Move | Mode::AskSummary => {
-                let place = match self.visible.is_empty() {
-                    true => "no row".to_owned(),
-                    false => format!("{} of {}", self.at + 1, self.visible.len()),
-                };
-                let filter = match self.query.is_empty() {
-                    true => String::new(),
-                    false => format!("   find: {}", self.query),
-                };
-                let id = self.chosen().map(|row| self.rows[row].first.as_str());
-                let id = session_model::text::clean(id.unwrap_or_default());
-                format!("{place}   {id}{filter}   files on disk are not changed by a move")
-            }
-        };
-        line(cut(&text, width), theme.dim())
-    }
-
-    fn row(&self, place: usize, is_chosen: bool, width: usize, theme: Theme) -> Line<'static> {
-        let row = &self.rows[place];
-        let mark = match (row.rank, row.is_active, row.is_here) {
-            (_, _, true) => '@',
-            (Rank::Compaction, ..) => 'C',
-            (Rank::Branch, ..) => 's',
-            (Rank::Turn | Rank::Other, true, false) => 'o',
-            (Rank::Turn | Rank::Other, false, false) => 'x',
-        };
-        let depth = row.depth.min(DEEPEST);
-        let lead = match (depth, row.opens) {
-            (0, _) => String::new(),
-            (depth, true) => format!("{}+-", "| ".repeat(depth - 1)),
-            (depth, false) => "| ".repeat(depth),
-        };
-        let arrow = if is_chosen { '>' } else { ' ' };
-        let head = format!("{arrow} {lead}{mark} ");
-        let label = row
-            .label
-            .as_ref()
-            .map(|label| format!("  \"{}\"", session_model::text::clean(label)));
-        let fold = if self.folded.contains(&place) {
-            "  [folded]"
-        } else {
-            ""
-        };
-        let tools = match row.tools {
-            0 => String::new(),
-            tools => counted(tools, "tool"),
-        };
-        let figures = match width {
-            0..WIDE => format!("{:>7}", tokens(row.tokens)),
-            _ => format!("{tools:>9} {:>7}", tokens(row.tokens)),
-        };
-        let here = if row.is_here && width >= WIDE {
-            "  YOU ARE HERE"
-        } else {
-            ""
-        };
-        let behind = format!("{}{fold}{here}", label.unwrap_or_default());
-        let behind = cut(&behind, width / 3);
-        let used = columns(&head) + columns(&behind) + columns(&figures) + 1;
-        let room = width.saturating_sub(used);
-        let text = cut(&row.text, room);
-        let gap = room.saturating_sub(columns(&text));
-        let style = match (is_chosen, row.is_active) {
-            (true, _) => theme.chosen(),
-            (false, true) => theme.plain(),
-            (false, false) => theme.dim(),
-        };
-        Line::from(vec![
-            Span::styled(format!("{head}{text}"), style),
-            Span::styled(format!("{behind}{:gap$} ", ""), style.patch(theme.code())),
-            Span::styled(figures, style),
-        ])
-    }
 }
 
 /// Returns how many rows a screen of this height has for the tree.
 fn room(height: usize) -> usize {
-    height.saturating_sub(3).max(1)
+    height.saturating_sub(4).max(1)
 }
 
 fn navigate(target: &str, summarize: bool) -> Command {

@@ -8,7 +8,7 @@ use crate::live;
 use crate::menu::Kind;
 use crate::state::{FullScreen, State};
 use crate::status;
-use crate::text::{columns, cut, line};
+use crate::text::{columns, cut, fitting, line, title};
 
 /// The most rows of the editor.
 const EDITOR_ROWS: usize = 8;
@@ -75,19 +75,19 @@ pub fn view(state: &State, frame: &mut Frame<'_>) {
             let title = line(cut(&pager.title, state.width()), state.theme.bold());
             let shown = pager.shown(height);
             let last = pager.top + shown.len();
-            let keys = format!(
-                "{last} of {} lines   up/down/space move   esc closes",
-                pager.lines.len()
-            );
-            let keys = line(cut(&keys, state.width()), state.theme.dim());
+            let place = format!("{last} of {} lines", pager.lines.len());
+            let keys = [&place, "up/down/space move"];
+            let keys = fitting(&keys, "esc closes", "   ", state.width());
+            let keys = line(keys, state.theme.dim());
             full(frame, &title, shown, &keys);
         }
         Some(FullScreen::Review(review)) => {
             let height = usize::from(frame.area().height);
-            let title = line(cut(&review.page.title, state.width()), state.theme.bold());
-            let keys =
-                "enter apply   e edit in $EDITOR   up/down/space move   esc leave, nothing changes";
-            let keys = line(cut(keys, state.width()), state.theme.dim());
+            let title = title(&review.page.title, state.width());
+            let title = line(title, state.theme.bold());
+            let keys = ["enter apply", "e edit", "up/down move"];
+            let keys = fitting(&keys, "esc cancel", "  ", state.width());
+            let keys = line(keys, state.theme.dim());
             full(frame, &title, review.page.shown(height), &keys);
         }
         Some(FullScreen::Preview(preview)) => {
@@ -167,11 +167,14 @@ fn viewport(state: &State, frame: &mut Frame<'_>) {
                 .min(editor.bottom().saturating_sub(1)),
         ));
         if state.editor.is_empty() && !state.is_asked() {
-            let hint = match state.is_working() {
-                true => "type to steer, alt+enter sends after this turn, esc stops",
-                false => "ask something, / for commands, @ for files",
+            let (hints, last) = match state.is_working() {
+                true => (
+                    &["type to steer", "alt+enter sends after this turn"][..],
+                    "esc stops",
+                ),
+                false => (&["ask something", "/ for commands", "@ for files"][..], ""),
             };
-            let hint = cut(hint, usize::from(editor.width));
+            let hint = fitting(hints, last, ", ", usize::from(editor.width));
             frame.render_widget(line(hint, state.theme.dim()), editor);
         }
     }

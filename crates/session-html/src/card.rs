@@ -30,7 +30,7 @@ struct Card {
     number: usize,
     before: String,
     after: String,
-    saved: String,
+    change: String,
     percent: u64,
     rows: Vec<(String, String)>,
     lost: Vec<(String, Vec<String>)>,
@@ -75,7 +75,10 @@ pub(crate) fn compaction(facts: Facts<'_>, gate: &Gate<'_>) -> String {
         number: facts.number,
         before: short(sizes.before),
         after: short(sizes.after),
-        saved: short(sizes.before.saturating_sub(sizes.after)),
+        change: match sizes.after > sizes.before {
+            true => format!("{} more", short(sizes.after.saturating_sub(sizes.before))),
+            false => format!("{} less", short(sizes.before.saturating_sub(sizes.after))),
+        },
         percent: (sizes.after.0 * 100)
             .checked_div(sizes.before.0)
             .unwrap_or(100)

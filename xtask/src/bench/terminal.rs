@@ -4,11 +4,12 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::num::NonZeroU16;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+use serde_json::Value;
 
 use super::live::busy;
 use super::table::Table;
@@ -22,6 +23,12 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often each first screen is measured; the median counts.
 const RUNS: usize = 7;
+
+/// The same for pi, which takes seconds.
+const PI_RUNS: usize = 3;
+
+/// How long a program is left alone after its first screen.
+const SETTLE: Duration = Duration::from_millis(1000);
 
 /// How many keys are pressed while an answer streams in.
 const KEYS: usize = 400;
@@ -38,10 +45,86 @@ const IDLE: Duration = Duration::from_secs(10);
 /// What the editor shows where nothing is in it.
 const READY: &str = "ask something";
 
-/// Measures `program`; `session` is one of 100,000 entries.
-pub fn measure(program: &Path, session: &Path) -> Outcome<Table> {
+/// What pi shows at the bottom of its first screen.
+const PI_READY: &str = "(auto)";
+
+/// A measurement: what, its value with a unit, and the goal.
+fn row(what: &str, value: String, goal: &str) -> Vec<String> {
+    vec![what.to_owned(), value, goal.to_owned()]
+}
+
+/// The load of the machine over a minute, where it is known.
+fn load() -> String {
+    let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = loads.split_whitespace().next();
+    load.unwrap_or("unknown").to_owned()
+}
+
+/// Measures `program`, and pi where it is installed; `session` is one of 100,000 entries.
+pub fn measure(program: &Path, pi: Option<&Path>, session: &Path) -> Outcome<Table> {
+    let before = load();
     let folder = target().join("bench").join("terminal");
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let copy = Copied::of(session, &folder)?;
+    let mut rows = own(program, &folder, &copy)?;
+    if let Some(pi) = pi {
+        rows.extend(of_pi(pi, &folder, &copy)?);
+    }
+    let bytes = std::fs::metadata(session).map_or(0, |about| about.len());
+    let notes = vec![
+        format!(
+            "In a pseudo terminal of 80x24, seen from outside: from the start of the process, or the press of a key, to the text on the screen. First screens: median of {RUNS} runs, files in the page cache; of a session: the file of 100,000 entries and {:.0} MB. Keys: {KEYS} of them while an answer of 200 tokens a second streams in.",
+            bytes as f64 / 1e6
+        ),
+        format!(
+            "Load of the machine over a minute, before and after: {before} and {}; {}.",
+            load(),
+            super::machine()
+        ),
+    ];
+    Ok(Table {
+        title: "Terminal",
+        head: &["measured", "is", "goal"],
+        rows,
+        notes,
+    })
+}
+
+/// A session that is copied anew for each run, with a folder that is there.
+struct Copied {
+    bytes: Vec<u8>,
+    path: PathBuf,
+}
+
+impl Copied {
+    fn of(session: &Path, folder: &Path) -> Outcome<Self> {
+        let failed = |error: std::io::Error| format!("{}: {error}", session.display());
+        let bytes = std::fs::read(session).map_err(failed)?;
+        let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+        let header: Value =
+            serde_json::from_slice(&bytes[..end]).map_err(|error| error.to_string())?;
+        let mut header = header;
+        header["cwd"] = folder.display().to_string().into();
+        let bytes = [header.to_string().as_bytes(), &bytes[end..]].concat();
+        Ok(Self {
+            bytes,
+            path: folder.join("large.jsonl"),
+        })
+    }
+
+    /// Returns the path of a new copy.
+    fn path(&self) -> Outcome<String> {
+        std::fs::write(&self.path, &self.bytes).map_err(|error| error.to_string())?;
+        Ok(self.path.display().to_string())
+    }
+}
+
+fn millis(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Row>> {
     let server = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let address = server.local_addr().map_err(|error| error.to_string())?;
     std::thread::spawn(move || {
@@ -59,23 +142,22 @@ pub fn measure(program: &Path, session: &Path) -> Outcome<Table> {
         &base,
     ];
     let arguments = [&model[..], &["--window", "1000000"]].concat();
-    let start = |more: &[&str]| Terminal::start(program, &folder, &[&arguments[..], more].concat());
-    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+    let start = |more: &[&str]| Terminal::start(program, folder, &[&arguments[..], more].concat());
     let (mut first, mut large, mut tree) = (Vec::new(), Vec::new(), Vec::new());
-    let file = session.display().to_string();
     for _ in 0..RUNS {
         let mut terminal = start(&["--no-session"])?;
         first.push(terminal.wait_for(READY)?);
-        let copy = folder.join("large.jsonl");
-        std::fs::copy(&file, &copy).map_err(|error| error.to_string())?;
-        let copy = copy.display().to_string();
-        let mut terminal = start(&["--session", &copy])?;
+        drop(terminal);
+        let mut terminal = start(&["--session", &session.path()?])?;
         large.push(terminal.wait_for(READY)?);
+        // What was told before is printed once it is read.
+        terminal.let_pass(SETTLE);
         terminal.press("/tree\r")?;
         tree.push(terminal.wait_for("enter go")?);
     }
     let mut terminal = start(&["--no-session"])?;
     terminal.wait_for(READY)?;
+    terminal.let_pass(SETTLE);
     let before = busy(terminal.process()).ok_or("the time of a process is not known here")?;
     std::thread::sleep(IDLE);
     let after = busy(terminal.process()).ok_or("the program has ended")?;
@@ -83,42 +165,43 @@ pub fn measure(program: &Path, session: &Path) -> Outcome<Table> {
     let mut keys = keys(&mut terminal)?;
     keys.sort_unstable();
     let slow = keys[keys.len() * 99 / 100];
-    let row = |what: &str, value, goal: &str| vec![what.to_owned(), value, goal.to_owned()];
-    let rows = vec![
+    let middle = keys[keys.len() / 2];
+    Ok(vec![
         row(
             "first screen of the program",
             millis(median(first)),
             "50 ms",
         ),
-        row(
-            "first screen of 100,000 entries",
-            millis(median(large)),
-            "150 ms",
-        ),
-        row("/tree of 100,000 entries", millis(median(tree)), "100 ms"),
-        row(
-            "key press to screen, 50th percentile",
-            millis(keys[keys.len() / 2]),
-            "-",
-        ),
+        row("first screen of a session", millis(median(large)), "150 ms"),
+        row("`/tree` of the session", millis(median(tree)), "100 ms"),
+        row("key press to screen, 50th percentile", millis(middle), "-"),
         row(
             "key press to screen, 99th percentile",
             millis(slow),
             "16 ms",
         ),
         row("processor while idle", format!("{share:.1}%"), "1%"),
-    ];
-    let note = format!(
-        "In a pseudo terminal of 80x24, seen from outside: from the start of the process, or the press of a key, to the \
-         text on the screen. First screens: median of {RUNS} runs, files in the page cache. Keys: {KEYS} of them while an \
-         answer of 200 tokens a second streams in."
-    );
-    Ok(Table {
-        title: "Terminal",
-        head: &["measured", "is", "goal"],
-        rows,
-        notes: vec![note],
-    })
+    ])
+}
+
+/// Measures the first screens of pi.
+fn of_pi(script: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Row>> {
+    let script = script.display().to_string();
+    let start = |more: &[&str]| {
+        let arguments = [&[script.as_str(), "--offline"], more].concat();
+        Terminal::start(Path::new("node"), folder, &arguments)
+    };
+    let (mut first, mut large) = (Vec::new(), Vec::new());
+    for _ in 0..PI_RUNS {
+        first.push(start(&["--no-session"])?.wait_for(PI_READY)?);
+        large.push(start(&["--session", &session.path()?])?.wait_for(PI_READY)?);
+    }
+    let first = millis(median(first));
+    let large = millis(median(large));
+    Ok(vec![
+        row("pi: first screen of the program", first, "-"),
+        row("pi: first screen of the session", large, "-"),
+    ])
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -1,24 +1,26 @@
 //! Without a command and a prompt, on a terminal: the session as a program that is talked to.
 
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agent_tui::{Choice, Ended, Next, Options};
+use agent_session::runtime::Snapshot;
+use agent_tui::{Choice, Ended, Host, Next, Options, Theme};
 use llm_providers::catalog::ModelInfo;
 use serde_json::json;
 use session_model::text::first_line;
 use session_store::FileStore;
 
 use crate::commands::Outcome;
+use crate::commands::export::write_page;
 use crate::commands::run::{Prepared, ResumeCommand, RunArgs, User, for_runs, other_models};
-use crate::commands::{user_commands, welcome};
+use crate::commands::{hooks, user_commands, welcome};
 use crate::error::Error;
 use crate::models::{NO_MODEL, block_on, usable_catalog};
 use crate::options::Global;
 use crate::ui::{DIM, clean, styled, tell};
-use agent_settings::AppSettings;
+use agent_settings::{AppSettings, ThemeSetting};
 use session_finder::{Finder, OWN};
 
 /// The most characters of what the user said first that a list of sessions shows.
@@ -84,18 +86,19 @@ fn settings(global: &Global) -> Result<AppSettings, Error> {
 fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, Error> {
     let settings = Rc::new(prepared.settings);
     let (others, model_settings) = (args.clone(), settings.clone());
-    let (folder, session_dir) = (prepared.cwd.clone(), args.session_dir.clone());
+    let host = Program {
+        folder: prepared.cwd.clone(),
+        session_dir: args.session_dir.clone(),
+        global: global.clone(),
+    };
     let options = Options {
-        color: has_color(),
+        theme: theme(&settings),
         plain: args.plain || std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
         models: models(&settings)?,
         other_models: Box::new(move |name| {
             other_models(name, &others, &model_settings).map_err(|error| error.to_string())
         }),
-        sessions: Arc::new(move || {
-            let found = sessions(session_dir.as_deref(), &folder);
-            found.map_err(|error| error.to_string())
-        }),
+        host: Arc::new(host),
         commands: user_commands::of_process(&prepared.cwd, global)?,
         cancel: crate::cancel::token(),
         opening: None,
@@ -123,9 +126,52 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
     Ok(next)
 }
 
-/// Returns whether colours are wanted: not where `NO_COLOR` holds something.
-fn has_color() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+/// What a session on the terminal is offered by the program.
+struct Program {
+    folder: PathBuf,
+    session_dir: Option<PathBuf>,
+    global: Global,
+}
+
+impl Host for Program {
+    fn sessions(&self) -> Result<Vec<Choice>, String> {
+        let found = sessions(self.session_dir.as_deref(), &self.folder);
+        found.map_err(|error| error.to_string())
+    }
+
+    fn hooks(&self) -> Result<String, String> {
+        hooks::listed(&self.global).map_err(|error| error.to_string())
+    }
+
+    fn export(&self, session: &Snapshot, file: Option<&str>) -> Result<String, String> {
+        let file = match file {
+            Some(file) => self.folder.join(file),
+            None => {
+                let id = session.tree.header().map(|header| header.id.as_str());
+                let id = id.filter(|id| {
+                    id.chars()
+                        .all(|letter| letter == '-' || letter.is_ascii_alphanumeric())
+                });
+                self.folder
+                    .join(format!("session-{}.html", id.unwrap_or("page")))
+            }
+        };
+        let written = write_page(&session.tree, session.leaf, &file, &self.global);
+        let written = written.map(|text| anstream::adapter::strip_str(&text).to_string());
+        written.map_err(|error| error.to_string())
+    }
+}
+
+/// Returns the colours that are wanted: none where `NO_COLOR` holds something.
+fn theme(settings: &AppSettings) -> Theme {
+    if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+        return Theme::None;
+    }
+    match settings.terminal.theme {
+        ThemeSetting::Dark => Theme::Dark,
+        ThemeSetting::Light => Theme::Light,
+        ThemeSetting::None => Theme::None,
+    }
 }
 
 /// Returns the models that can be asked: those whose provider has its key, or needs none.

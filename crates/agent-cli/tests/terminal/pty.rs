@@ -10,7 +10,7 @@ use std::time::Duration;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 /// How long something is waited for that should come in a moment.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How long a key is given to show something before it is pressed again.
 const AGAIN: Duration = Duration::from_secs(2);
@@ -117,11 +117,12 @@ impl Pty {
         writer.flush().expect("keys");
     }
 
-    /// Presses keys until one of the texts is on the screen.
+    /// Presses keys until one of the texts is on the screen; those that were pressed too often are no prompt.
     pub fn send_until(&mut self, keys: &str, texts: &str) {
-        for _ in 0..20 {
+        for _ in 0..30 {
             self.send(keys);
             if self.shows(texts, AGAIN) {
+                self.send("\u{15}");
                 return;
             }
         }
@@ -135,11 +136,16 @@ impl Pty {
     }
 
     fn shows(&self, texts: &str, patience: Duration) -> bool {
+        self.screen_that(
+            |shown| texts.split('|').any(|text| shown.contains(text)),
+            patience,
+        )
+    }
+
+    /// Waits for a screen of which something holds; returns whether it came.
+    pub fn screen_that(&self, holds: impl Fn(&str) -> bool, patience: Duration) -> bool {
         let (screen, changed) = &*self.screen;
-        let is_missing = |screen: &mut Screen| {
-            let shown = screen.parser.screen().contents();
-            !texts.split('|').any(|text| shown.contains(text))
-        };
+        let is_missing = |screen: &mut Screen| !holds(&screen.parser.screen().contents());
         let waited = changed.wait_timeout_while(lock(screen), patience, is_missing);
         let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         drop(screen);
@@ -148,15 +154,10 @@ impl Pty {
 
     /// Waits until the last line of the screen is this, such as the prompt of a shell that has ended a command.
     pub fn wait_for_last_line(&self, line: &str) {
-        let (screen, changed) = &*self.screen;
-        let is_missing = |screen: &mut Screen| {
-            let shown = screen.parser.screen().contents();
-            shown.trim_end().lines().last().map(str::trim_end) != Some(line)
-        };
-        let waited = changed.wait_timeout_while(lock(screen), PATIENCE, is_missing);
-        let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
-        drop(screen);
-        assert!(!waited.timed_out(), "{}", self.transcript());
+        let is_last =
+            |shown: &str| shown.trim_end().lines().last().map(str::trim_end) == Some(line);
+        let found = self.screen_that(is_last, PATIENCE);
+        assert!(found, "{}", self.transcript());
     }
 
     /// Returns everything that was printed, the scrollback included.
@@ -211,19 +212,23 @@ impl Pty {
         lock(&self.screen.0).parser.screen().contents()
     }
 
-    /// Returns what of the terminal is not as a shell wants it.
+    /// Returns what of the terminal is not as a shell wants it. What was written last may not be read yet: it is waited
+    /// for.
     pub fn left_behind(&self) -> Vec<&'static str> {
-        // What was written last may not be read yet.
-        self.screen();
-        let screen = lock(&self.screen.0);
-        let screen = screen.parser.screen();
-        let states = [
-            (screen.alternate_screen(), "alternate screen"),
-            (screen.bracketed_paste(), "bracketed paste"),
-            (screen.hide_cursor(), "hidden cursor"),
-        ];
-        let left = states.into_iter().filter(|(is_set, _)| *is_set);
-        left.map(|(_, name)| name).collect()
+        let left = |screen: &Screen| {
+            let screen = screen.parser.screen();
+            let states = [
+                (screen.alternate_screen(), "alternate screen"),
+                (screen.bracketed_paste(), "bracketed paste"),
+                (screen.hide_cursor(), "hidden cursor"),
+            ];
+            let left = states.into_iter().filter(|(is_set, _)| *is_set);
+            left.map(|(_, name)| name).collect::<Vec<_>>()
+        };
+        let (screen, changed) = &*self.screen;
+        let is_left = |screen: &mut Screen| !left(screen).is_empty();
+        let waited = changed.wait_timeout_while(lock(screen), PATIENCE, is_left);
+        left(&waited.unwrap_or_else(PoisonError::into_inner).0)
     }
 
     /// Returns every byte that was written, as text.

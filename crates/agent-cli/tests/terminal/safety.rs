@@ -7,6 +7,7 @@ use agent_session::agent_tools::Workspace;
 use agent_session::compaction_core::TokenCount;
 use agent_session::llm_providers::{CancellationToken, Script};
 use agent_session::models::LiveModels;
+use agent_session::runtime::Snapshot;
 use portable_pty::CommandBuilder;
 use serde_json::json;
 use test_support::split_key::splitting_server;
@@ -24,11 +25,12 @@ fn shell(folder: &std::path::Path) -> Pty {
     pty
 }
 
-/// Asks the terminal how it is, in a shell; nothing is echoed in raw mode.
-fn check_terminal(pty: &mut Pty) {
+/// Asks the terminal how it is, in a shell; nothing is echoed in raw mode. `mark` is another one each time, so that an
+/// answer of before is not taken for it.
+fn check_terminal(pty: &mut Pty, mark: &str) {
     pty.wait_for_last_line("shell:");
-    pty.send("\u{15}stty -a | tr ';' '\\n' | grep -o -- '-\\?icanon\\|-\\?echo ' | tr '\\n' ,; echo checked\r");
-    pty.wait_for("icanon,echo ,checked");
+    pty.send(&format!("\u{15}stty -a | tr ';' '\\n' | grep -o -- '-\\?icanon\\|-\\?echo ' | tr '\\n' ,; echo {mark}\r"));
+    pty.wait_for(&format!("icanon,echo ,{mark}"));
     assert_eq!(pty.left_behind(), Vec::<&str>::new());
 }
 
@@ -48,14 +50,14 @@ fn ctrl_z_goes_back_to_the_shell_and_fg_continues() {
     pty.wait_for("half a prompt");
     pty.send("\u{1a}");
     pty.wait_for("Stopped");
-    check_terminal(&mut pty);
+    check_terminal(&mut pty, "stopped");
     pty.send("fg\r");
     pty.wait_for("> half a prompt");
     pty.send("\r");
     pty.wait_for("Hello there.");
     pty.send("\u{4}");
     pty.wait_for("to go on:");
-    check_terminal(&mut pty);
+    check_terminal(&mut pty, "left");
     pty.send("exit\r");
     pty.exit_code();
 }
@@ -85,8 +87,7 @@ fn a_program_that_is_told_to_end_gives_the_terminal_back() {
         ended.is_ok_and(|status| status.success()),
         "{pid}: {transcript}"
     );
-    pty.wait_for("shell:");
-    check_terminal(&mut pty);
+    check_terminal(&mut pty, "ended");
     pty.send("exit\r");
     pty.exit_code();
 }
@@ -181,6 +182,23 @@ fn a_simple_terminal_gets_plain_lines_and_no_terminal_a_message() {
     assert!(told.contains("-p PROMPT"), "{told}");
 }
 
+/// A program that has nothing to offer.
+struct Alone;
+
+impl agent_tui::Host for Alone {
+    fn sessions(&self) -> Result<Vec<agent_tui::Choice>, String> {
+        Ok(Vec::new())
+    }
+
+    fn hooks(&self) -> Result<String, String> {
+        Ok(String::new())
+    }
+
+    fn export(&self, _: &Snapshot, _: Option<&str>) -> Result<String, String> {
+        Err("nothing is written here".to_owned())
+    }
+}
+
 /// Panics in a running session, in the place of the program: run by the test below.
 #[test]
 #[ignore = "a part of a_panic_leaves_the_terminal_as_it_was"]
@@ -191,11 +209,11 @@ fn panics_in_a_session() {
     let workspace = Workspace::open(folder.path()).expect("a folder");
     let (session, handle, events) = AgentSession::builder(workspace, models).build();
     let options = agent_tui::Options {
-        color: false,
+        theme: agent_tui::Theme::None,
         plain: false,
         models: vec!["a/b".to_owned()],
         other_models: Box::new(|_| panic!("the models are broken")),
-        sessions: std::sync::Arc::new(|| Ok(Vec::new())),
+        host: std::sync::Arc::new(Alone),
         commands: Vec::new(),
         cancel: CancellationToken::new(),
         opening: None,
@@ -221,7 +239,7 @@ fn a_panic_leaves_the_terminal_as_it_was() {
     pty.send("/model a/b\r");
     pty.wait_for("the models are broken");
     pty.wait_for("test result: FAILED");
-    check_terminal(&mut pty);
+    check_terminal(&mut pty, "panicked");
     pty.send("exit\r");
     pty.exit_code();
 }

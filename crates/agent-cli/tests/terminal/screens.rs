@@ -1,12 +1,14 @@
 //! The screens of a session as people see them, at three sizes.
 
 use std::path::Path;
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use regex::Regex;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::pty::{Pty, USUAL};
+use crate::pty::{PATIENCE, Pty, USUAL};
 use crate::script;
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (40, 20)];
@@ -23,15 +25,62 @@ fn folder() -> TempDir {
 /// The screens that were looked at.
 struct Screens<'a> {
     folder: &'a Path,
+    name: String,
+    /// The snapshot of before.
+    before: String,
     shown: String,
+    /// How long a screen may take to become the one of before.
+    patience: Duration,
 }
 
-impl Screens<'_> {
-    /// Keeps what the terminal shows, without what is another in each run.
+impl<'a> Screens<'a> {
+    fn of(folder: &'a TempDir, name: &str, (columns, rows): (u16, u16)) -> Self {
+        let name = format!("{name}-{columns}x{rows}");
+        let file = format!("tests/terminal/snapshots/terminal__screens__{name}.snap");
+        Self {
+            folder: folder.path(),
+            name,
+            before: std::fs::read_to_string(file).unwrap_or_default(),
+            shown: String::new(),
+            patience: PATIENCE,
+        }
+    }
+
+    /// Compares the screens with those of before.
+    fn check(self) {
+        insta::assert_snapshot!(self.name, self.shown);
+    }
+
+    /// Keeps what the terminal shows once it is what it was before, however long the machine takes. Where it does not
+    /// become that, keeps what it shows once it does not change any more.
     fn take(&mut self, title: &str, pty: &Pty) {
         let folder = self.folder.display().to_string();
-        let mut screen = pty.screen().replace(&folder, "/tmp/ptyFOLDER");
-        for (pattern, with) in [
+        let normal = |screen: &str| normal(&screen.replace(&folder, "/tmp/ptyFOLDER"));
+        let expected = section(&self.before, title);
+        let found = expected.and_then(|expected| {
+            let is_same = |screen: &str| normal(screen) == expected;
+            pty.screen_that(is_same, self.patience).then_some(expected)
+        });
+        let screen = found.map_or_else(|| normal(&pty.screen()), str::to_owned);
+        if found.is_none() {
+            // The screens differ: those that follow need not be waited for.
+            self.patience = Duration::ZERO;
+        }
+        self.shown.push_str(&format!("=== {title}\n{screen}\n"));
+    }
+}
+
+/// Returns the screen of a title among those of a snapshot.
+fn section<'a>(snapshot: &'a str, title: &str) -> Option<&'a str> {
+    let (_, rest) = snapshot.split_once(&format!("=== {title}\n"))?;
+    let end = rest.find("\n=== ").unwrap_or(rest.len());
+    Some(rest[..end].trim_end())
+}
+
+/// Returns a screen without what is another in each run.
+fn normal(screen: &str) -> String {
+    static PATTERNS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+        let patterns = [
             (
                 "[0-9a-f]{8}-[0-9a-f]{4}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?",
                 "ID",
@@ -51,14 +100,17 @@ impl Screens<'_> {
             (r"(?m)^ +\d+(  turn)", " N$1"),
             (r"\.\dk", ".xk"),
             (r" -{3,}", " ---"),
-        ] {
-            let pattern = Regex::new(pattern).expect("a pattern");
-            screen = pattern.replace_all(&screen, with).into_owned();
-        }
-        let lines: Vec<&str> = screen.trim_end().lines().map(str::trim_end).collect();
-        self.shown
-            .push_str(&format!("=== {title}\n{}\n", lines.join("\n")));
+        ];
+        let compiled =
+            patterns.map(|(pattern, with)| (Regex::new(pattern).expect("a pattern"), with));
+        compiled.into()
+    });
+    let mut screen = screen.to_owned();
+    for (pattern, with) in PATTERNS.iter() {
+        screen = pattern.replace_all(&screen, *with).into_owned();
     }
+    let lines = screen.trim_end().lines().map(str::trim_end);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn say(pty: &mut Pty, text: &str, until: &str) {
@@ -102,10 +154,7 @@ fn tour_of_a_session(size: (u16, u16)) {
     let editor = editor(folder.path(), "printf '\\n\\nEdited by hand.\\n' >> \"$1\"");
     let settings = ["--set", "compaction.keepRecentTokens=1"];
     let arguments = [&["--provider", &provider][..], &settings].concat();
-    let mut screens = Screens {
-        folder: folder.path(),
-        shown: String::new(),
-    };
+    let mut screens = Screens::of(&folder, "session", size);
     let mut pty = Pty::start_in(folder.path(), &arguments, size, &[("EDITOR", &editor)]);
     pty.wait_for("ask something");
     say(&mut pty, "run it", "y once");
@@ -177,8 +226,7 @@ fn tour_of_a_session(size: (u16, u16)) {
     screens.take("resumed", &pty);
     say(&mut pty, "/quit", "to go on");
     assert_eq!(pty.exit_code(), 0);
-    let (columns, rows) = size;
-    insta::assert_snapshot!(format!("session-{columns}x{rows}"), screens.shown);
+    screens.check();
 }
 
 #[test]
@@ -203,10 +251,7 @@ fn a_compaction_that_is_due_is_shown_as_a_card() {
             "--set",
             "compaction.background.enabled=false",
         ];
-        let mut screens = Screens {
-            folder: folder.path(),
-            shown: String::new(),
-        };
+        let mut screens = Screens::of(&folder, "automatic", size);
         let mut pty = Pty::start_in(folder.path(), &arguments, size, &[]);
         pty.wait_for("ask something");
         say(&mut pty, "tell more", "-- compacted");
@@ -218,8 +263,7 @@ fn a_compaction_that_is_due_is_shown_as_a_card() {
         pty.wait_for("ask something");
         pty.send("\u{4}");
         assert_eq!(pty.exit_code(), 0);
-        let (columns, rows) = size;
-        insta::assert_snapshot!(format!("automatic-{columns}x{rows}"), screens.shown);
+        screens.check();
     }
 }
 
@@ -227,10 +271,7 @@ fn a_compaction_that_is_due_is_shown_as_a_card() {
 fn without_a_model_the_tour_is_offered() {
     for size in SIZES {
         let folder = folder();
-        let mut screens = Screens {
-            folder: folder.path(),
-            shown: String::new(),
-        };
+        let mut screens = Screens::of(&folder, "tour", size);
         let mut pty = Pty::start_in(folder.path(), &["--set", "tools.bash=ask"], size, &[]);
         pty.wait_for("No model is set.");
         pty.wait_for("Enter starts a tour");
@@ -252,8 +293,7 @@ fn without_a_model_the_tour_is_offered() {
         screens.take("the tour after its compaction", &pty);
         pty.send("\u{4}");
         assert_eq!(pty.exit_code(), 0);
-        let (columns, rows) = size;
-        insta::assert_snapshot!(format!("tour-{columns}x{rows}"), screens.shown);
+        screens.check();
     }
     let folder = folder();
     let mut pty = Pty::start_in(folder.path(), &[], USUAL, &[]);

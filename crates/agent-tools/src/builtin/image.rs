@@ -43,7 +43,7 @@ pub(super) fn base64(bytes: &[u8]) -> String {
 }
 
 /// Returns the type and the size in bytes of an image in base64, or `None` for anything else.
-pub(crate) fn of_base64(text: &str) -> Option<(&'static str, u64)> {
+pub fn of_base64(text: &str) -> Option<(&'static str, u64)> {
     let bytes = ENGINE.decode(text).ok()?;
     Some((mime_type(&bytes)?, bytes.len() as u64))
 }

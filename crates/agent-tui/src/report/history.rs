@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use agent_session::runtime::Snapshot;
 use agent_session::wording::{call_text, counted};
 use compaction_core::Profile;
-use session_model::{AgentMessage, build_context};
+use session_model::{AgentMessage, EntryBody, EntryId, build_context};
 
 use super::Built;
 use crate::block::{Block, ToolCard};
+use crate::tree::text_of;
 
 /// How many messages are shown; /tree and /recall have the others.
 const SHOWN: usize = 30;
@@ -44,6 +45,31 @@ pub(super) fn history(session: &Snapshot) -> Built {
         blocks.extend(of_message(message, &mut calls));
     }
     Built::History { blocks, prompts }
+}
+
+/// Returns the text of an entry, or of the newest answer that has one.
+pub(super) fn copied(session: &Snapshot, entry: Option<&EntryId>) -> Option<String> {
+    let tree = &session.tree;
+    let text_of = |index| tree.entry(index).ok().map(|entry| text_of(&entry));
+    let text = match entry {
+        Some(id) => text_of(tree.find(id)?)?,
+        None => {
+            let path = tree.path(session.leaf);
+            let newest_first = path.entries().iter().rev();
+            let mut answers = newest_first.filter_map(|index| {
+                let entry = tree.entry(*index).ok()?;
+                match &entry.body {
+                    EntryBody::Message(message) => match &**message {
+                        AgentMessage::Assistant(answer) => Some(answer.content.joined_text("\n")),
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            });
+            answers.find(|text| !text.trim().is_empty())?
+        }
+    };
+    (!text.trim().is_empty()).then_some(text)
 }
 
 fn of_message(message: &AgentMessage, calls: &mut BTreeMap<String, String>) -> Option<Block> {

@@ -48,7 +48,7 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
     ");
     let mut narrow = Bench::new(40, 20);
     narrow.event(json!({"type": "auto_compaction_end", "reason": "threshold", "result": result(), "aborted": false, "will_retry": false, "error": null}));
-    insta::assert_snapshot!(narrow.screen(), @r"
+    insta::assert_snapshot!(narrow.screen(), @"
     openai/gpt-5.4, window 60.0k, in
        /home/ann/parser, session 0199
 
@@ -68,7 +68,7 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
                 summary
     ~~~
 
-    > ask something, / for commands, @ fo...
+    > ask something, / for commands
     [=========...!....]  31.8k  11.8k left
     ");
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::state::{Action, Input, Setup, State, UserCommand};
 use crate::text::text_of;
+use crate::theme::Theme;
 use crate::update::update;
 use crate::view::{height, view};
 
@@ -25,7 +26,7 @@ impl Bench {
     /// Returns one with a session that has started.
     pub fn new(columns: u16, rows: u16) -> Self {
         let setup = Setup {
-            color: false,
+            theme: Theme::None,
             size: Size::new(columns, rows),
             models: vec!["openai/gpt-5.4".to_owned(), "anthropic/claude-x".to_owned()],
             commands: vec![UserCommand {

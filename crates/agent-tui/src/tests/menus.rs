@@ -19,6 +19,7 @@ fn the_menu_says_what_is_the_case_now() {
       /context      what fills the context window: 11.8k left
       /cost         tokens and USD of this run
       /continue     finish what the session was doing
+      /copy         copy the newest answer to the clipboard
       /autocompact  switch automatic compaction
     ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
     ");
@@ -94,6 +95,7 @@ fn every_command_does_something() {
         let mut bench = Bench::new(80, 24);
         let argument = match command.name() {
             "thinking" => "low",
+            "theme" => "",
             _ => "on",
         };
         bench.type_text(&format!("/{} {argument}", command.name()));
@@ -152,7 +154,7 @@ fn help_fits_forty_columns() {
           is empty
       ctrl+o         everything of this run,
           unfolded
-    18 of 72 lines   up/down/space move  ...
+    18 of 80 lines   esc closes
     ");
 }
 

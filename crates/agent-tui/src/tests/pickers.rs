@@ -54,7 +54,7 @@ fn sessions_of_all_agents_are_found_and_gone_on_with() {
 
 
     find: _   3 of 3
-    type to find   up/down move   enter choose   esc leave
+    type to find   enter choose   up/down move   esc leave
     ");
     bench.type_text("chlog");
     bench.screen();
@@ -71,7 +71,7 @@ fn sessions_of_all_agents_are_found_and_gone_on_with() {
 
 
     find: chlog_   1 of 3
-    type to find   up/down move   enter choose   esc leave
+    type to find   enter choose   up/down move   esc leave
     ");
     bench.key(KeyCode::Enter);
     insta::assert_snapshot!(bench.asked(), @r#"Leave(Resume("claude:77aa"))"#);
@@ -86,7 +86,7 @@ fn sessions_of_all_agents_are_found_and_gone_on_with() {
     error: no home folder is known
     ~~~
 
-    > ask something, / for commands, @ fo...
+    > ask something, / for commands
     [=========...!....]  31.8k  11.8k left
     ");
     insta::assert_snapshot!(type_and_enter(&mut bench, "/resume 0199"), @r#"Leave(Resume("0199"))"#);
@@ -109,7 +109,7 @@ fn models_and_thinking_are_chosen_from_lists() {
 
 
     find: _   2 of 2
-    type to find   up/down move   enter choose   esc leave
+    type to find   enter choose   up/down move   esc leave
     ");
     bench.key(KeyCode::Down);
     bench.key(KeyCode::Enter);
@@ -176,7 +176,7 @@ fn settings_are_read_and_changed_for_the_run() {
 
 
     find: _   2 of 2
-    type to find   up/down move   enter choose   esc leave
+    type to find   enter choose   up/down move   esc leave
     ");
     bench.key(KeyCode::Down);
     bench.key(KeyCode::Enter);
@@ -194,4 +194,40 @@ fn names_are_given_and_ctrl_z_goes_back_to_the_shell() {
     insta::assert_snapshot!(type_and_enter(&mut bench, "/name the parser"), @r#"Ask(Command("name"), Do(SetName("the parser")))"#);
     bench.key_with(KeyCode::Char('z'), KeyModifiers::CONTROL);
     insta::assert_snapshot!(bench.asked(), @"Suspend");
+}
+
+#[test]
+fn colours_are_chosen_and_the_session_is_written_and_copied() {
+    let mut bench = Bench::new(60, 9);
+    type_and_enter(&mut bench, "/theme");
+    bench.key(KeyCode::Down);
+    insta::assert_snapshot!(bench.screen(), @"
+    openai/gpt-5.4, window 60.0k, in /home/ann/parser, session
+       0199
+    ~~~
+    Colours
+      dark
+    > light
+      none   now
+
+
+
+    find: _   3 of 3
+    type to find   enter choose   up/down move   esc leave
+    ");
+    bench.key(KeyCode::Enter);
+    assert_eq!(bench.state.theme, crate::Theme::Light);
+    type_and_enter(&mut bench, "/theme pink");
+    assert!(
+        bench
+            .screen()
+            .contains("error: /theme takes one of dark, light, none")
+    );
+    insta::assert_snapshot!(type_and_enter(&mut bench, "/hooks"), @"ListHooks");
+    insta::assert_snapshot!(type_and_enter(&mut bench, "/copy"), @"Ask(Report(Copy(None)), Snapshot)");
+    insta::assert_snapshot!(type_and_enter(&mut bench, "/export a.html"), @r#"Ask(Export(Some("a.html")), Snapshot)"#);
+    bench.input(Input::Built(Built::Copy("Done.".to_owned())));
+    assert_eq!(bench.asked(), r#"Copy("Done.")"#);
+    bench.input(Input::Done(Err("a.html exists".to_owned())));
+    assert!(bench.screen().contains("error: a.html exists"));
 }

@@ -70,7 +70,7 @@ async fn a_compaction_is_previewed_chosen_and_run() {
 
 
     --------------------------------------------------------------------------------
-    space pin/drop   enter compact   e edit the summary before it is applied   es...
+    enter compact  space pin/drop  e compact, summary edited first  esc leave
     ");
     // Pinned, left out, as planned again; a call stays with its result.
     let mut fates = Vec::new();
@@ -115,7 +115,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             openai/gpt-5.4, window 60.0k, in
                /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~5.4k...
+            Preview: compact now   10.3k -> ~5.4k
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at m...
               facts     N copied by code: files,...
@@ -134,7 +134,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
 
 
             ----------------------------------------
-            space pin/drop  enter go  e edit  esc...
+            enter compact  space pin/drop  esc leave
             ");
         }
         if columns == 120 {
@@ -180,7 +180,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
 
 
             ------------------------------------------------------------------------------------------------------------------------
-            space pin/drop   enter compact   e edit the summary before it is applied   esc leave
+            enter compact  space pin/drop  e compact, summary edited first  esc leave
             ");
         }
         bench.key(KeyCode::Down);
@@ -216,7 +216,7 @@ fn a_summary_is_edited_before_it_is_applied() {
 
 
 
-    enter apply   e edit in $EDITOR   up/down/space move   esc leave, nothing cha...
+    enter apply  e edit  up/down move  esc cancel
     ");
     bench.key(KeyCode::Char('e'));
     insta::assert_snapshot!(bench.asked(), @r###"Edit("## Goal\nMake 1h30m parse.")"###);
@@ -224,7 +224,7 @@ fn a_summary_is_edited_before_it_is_applied() {
     bench.input(Input::Edited(Ok("## Goal\nby me".to_owned())));
     insta::assert_snapshot!(bench.screen(), @"
     ~~~
-    Summary, edited: 58.0k -> ~16.4k   no...
+    Summary, edited: 58.0k -> ~16.4k
     Goal
 
     by me
@@ -243,7 +243,7 @@ fn a_summary_is_edited_before_it_is_applied() {
 
 
 
-    enter apply   e edit in $EDITOR   up/...
+    enter apply  e edit  esc cancel
     ");
     bench.key(KeyCode::Enter);
     insta::assert_snapshot!(bench.asked(), @r###"Ask(Command("review"), Do(Review { summary: Some("## Goal\nby me") }))"###);

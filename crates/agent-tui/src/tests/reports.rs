@@ -58,7 +58,7 @@ pub async fn session(is_compacted: bool) -> Snapshot {
 pub async fn made(report: &Report, session: &Snapshot) -> Built {
     let environment = Environment {
         width: 60,
-        theme: Theme::new(false),
+        theme: Theme::None,
         figures: None,
     };
     build(report, session, &environment).await
@@ -103,7 +103,7 @@ async fn a_resumed_session_shows_how_it_ended() {
         panic!("a history");
     };
     assert_eq!(prompts, ["never push to main; fix the parser", "and now?"]);
-    let lines = |block: &Block| block.lines(60, Theme::new(false), Fold::Folded);
+    let lines = |block: &Block| block.lines(60, Theme::None, Fold::Folded);
     let first = blocks
         .iter()
         .flat_map(lines)

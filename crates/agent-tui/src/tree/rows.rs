@@ -33,6 +33,8 @@ pub struct TreeRow {
     pub rank: Rank,
     /// The first line of what was said, without control characters.
     pub text: String,
+    /// The first line of the newest answer in it, without control characters.
+    pub answer: String,
     /// The label.
     pub label: Option<String>,
     /// How far it is indented.
@@ -135,6 +137,12 @@ impl Builder<'_> {
                 if let Some(message) = entry.as_ref().and_then(|entry| entry.messages().pop()) {
                     row.is_system &= matches!(*message, AgentMessage::System(_));
                     row.tokens += Profile::Own.counter().message(&message);
+                    if let AgentMessage::Assistant(answer) = &*message {
+                        let text = first_line(&answer.content.joined_text("\n"), TEXT);
+                        if !text.is_empty() {
+                            row.answer = text;
+                        }
+                    }
                     row.tools += usize::from(matches!(*message, AgentMessage::ToolResult(_)));
                 }
                 let id = EntryId::new(self.tree.id(at));
@@ -171,6 +179,7 @@ impl Builder<'_> {
             Rank::Compaction => format!("compacted: {}", first_line(&text, TEXT)),
             Rank::Branch => format!("branch summary: {}", first_line(&text, TEXT)),
             Rank::Turn => first_line(&text, TEXT),
+            Rank::Other if text.trim().is_empty() => "(nothing said here yet)".to_owned(),
             Rank::Other => format!(
                 "({}) {}",
                 self.tree.kind(at).name(),
@@ -182,6 +191,7 @@ impl Builder<'_> {
             last: String::new(),
             rank,
             text,
+            answer: String::new(),
             label: None,
             depth,
             opens: false,
@@ -207,7 +217,8 @@ fn rank(entry: Option<&Entry>) -> Option<Rank> {
     }
 }
 
-fn text_of(entry: &Entry) -> String {
+/// Returns what an entry says.
+pub fn text_of(entry: &Entry) -> String {
     match &entry.body {
         EntryBody::Compaction(compaction) => compaction
             .short_summary

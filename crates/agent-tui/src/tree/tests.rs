@@ -59,7 +59,7 @@ fn press(view: &mut TreeView, code: KeyCode) -> String {
 }
 
 fn draw(view: &TreeView, width: usize, height: usize) -> String {
-    let drawn = view.draw(width, height, Theme::new(false));
+    let drawn = view.draw(width, height, Theme::None);
     let lines = [vec![drawn.title], drawn.rows, vec![drawn.keys]].concat();
     let lines: Vec<String> = lines.iter().map(text_of).collect();
     for line in &lines {
@@ -79,8 +79,9 @@ fn turns_branches_labels_and_compactions_are_rows() {
       +-x try a hand-written lexer                                                16
       C compacted: ## Goal                                                         9
     > @ rewrite the  [2Jtokenizer  YOU ARE HERE                                   20
+      -> Done as well.
     4 of 4   e7   files on disk are not changed by a move
-    enter go  s go+summarize  e edit message  left/right fold  l label  / find  esc
+    enter go  s +summary  e edit  f fork  c copy  l label  / find  tab filter  esc
     "#);
     insta::assert_snapshot!(draw(&view(&tree, false), 40, 20), @r#"
     Session tree   3 turns, 2 branches
@@ -88,8 +89,9 @@ fn turns_branches_labels_and_compactions_are_rows() {
       +-x try a hand-written lexer        16
       C compacted: ## Goal                 9
     > @ rewrite the  [2Jtokenizer         20
+      -> Done as well.
     4 of 4   e7   files on disk are not c...
-    enter go  s +summary  e edit  / find ...
+    enter go  s +summary  e edit  esc
     "#);
 }
 
@@ -121,6 +123,7 @@ fn rows_are_found_folded_and_labelled() {
     insta::assert_snapshot!(draw(&view, 60, 24), @r"
     Session tree   3 turns, 2 branches
     > +-x try a hand-written lexer                            16
+      -> Done.
     find: LEXER_
     type to find, enter keeps the rows, esc shows all
     ");
@@ -136,11 +139,39 @@ fn rows_are_found_folded_and_labelled() {
     > o fix the duration ...  "logs"  [folded]    1 tool      30
       C compacted: ## Goal                                     9
       @ rewrite the  [2Jtoken...  YOU ARE HERE                20
+      -> I look.
     1 of 3   e1   files on disk are not changed by a move
-    enter go  s +summary  e edit  / find  esc
+    enter go  s +summary  e edit  f fork  c copy  l label  esc
     "#);
     press(&mut view, KeyCode::Right);
     assert_eq!(view.visible.len(), view.len());
+}
+
+#[test]
+fn rows_are_forked_copied_and_filtered() {
+    let tree = sample();
+    let mut view = view(&tree, false);
+    press(&mut view, KeyCode::Home);
+    insta::assert_snapshot!(press(&mut view, KeyCode::Char('f')), @r#"Go(Fork { entry: Some("e3") })"#);
+    insta::assert_snapshot!(press(&mut view, KeyCode::Char('c')), @r#"Copy("e1")"#);
+    assert!(draw(&view, 80, 24).contains("given to the terminal's clipboard"));
+    let shown = |view: &TreeView| {
+        let texts = view
+            .visible
+            .iter()
+            .map(|place| view.rows[*place].first.as_str());
+        texts.collect::<Vec<_>>().join(" ")
+    };
+    let mut seen = vec![shown(&view)];
+    for _ in 0..4 {
+        press(&mut view, KeyCode::Tab);
+        seen.push(shown(&view));
+    }
+    assert_eq!(seen, ["e1 e4 e6 e7", "e1 e6 e7", "e1", "e6", "e1 e4 e6 e7"]);
+    press(&mut view, KeyCode::Tab);
+    assert!(draw(&view, 80, 24).contains("only: this branch"));
+    press(&mut view, KeyCode::Esc);
+    assert_eq!(shown(&view), "e1 e4 e6 e7");
 }
 
 #[test]
@@ -169,10 +200,10 @@ fn of_a_hundred_thousand_entries_only_visible_rows_are_drawn() {
         KeyCode::PageUp,
     ] {
         press(&mut view, code);
-        assert_eq!(view.draw(80, 24, Theme::new(false)).rows.len(), 22);
+        assert_eq!(view.draw(80, 24, Theme::None).rows.len(), 22);
     }
     press(&mut view, KeyCode::Char('/'));
     press(&mut view, KeyCode::Char('z'));
     assert_eq!(view.visible.len(), 0);
-    assert_eq!(view.draw(80, 24, Theme::new(false)).rows.len(), 22);
+    assert_eq!(view.draw(80, 24, Theme::None).rows.len(), 22);
 }

@@ -23,6 +23,9 @@ pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> V
         (Purpose::Report(report), Reply::Snapshot(snapshot)) => {
             return vec![Action::Build(report, snapshot)];
         }
+        (Purpose::Export(file), Reply::Snapshot(session)) => {
+            return vec![Action::Export(file, session)];
+        }
         (Purpose::TakeBack, Reply::TakenBack(message)) => {
             state.queue.retain(|queued| queued.id != message.message_id);
             let text = match state.editor.is_empty() {

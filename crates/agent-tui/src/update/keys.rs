@@ -6,7 +6,7 @@ use agent_session::runtime::{Ask, Command};
 use agent_tools::approval::Decision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use session_model::EntryId;
-use session_store::Delivery;
+use session_store::{Delivery, Prompt};
 
 use super::{slash, typed};
 use crate::block::Block;
@@ -82,6 +82,11 @@ fn full_screen_key(state: &mut State, key: KeyEvent) -> Vec<Action> {
             }
             TreeStep::Do(command) => {
                 actions.push(Action::command("label", command));
+                Stay::Open
+            }
+            TreeStep::Copy(entry) => {
+                let purpose = Purpose::Report(Report::Copy(Some(entry)));
+                actions.push(Action::Ask(purpose, Ask::Snapshot));
                 Stay::Open
             }
         },
@@ -276,7 +281,10 @@ fn send(state: &mut State, text: String, delivery: Delivery) -> Vec<Action> {
         false => Delivery::Prompt,
     };
     let command = Command::Prompt {
-        prompt: text.clone().into(),
+        prompt: Prompt {
+            images: state.editor.images_of(&text),
+            text: text.clone(),
+        },
         delivery,
     };
     vec![Action::Ask(Purpose::Message(text), Ask::Do(command))]

@@ -20,11 +20,24 @@ use crate::text::text_of;
 pub fn update(state: &mut State, input: Input) -> Vec<Action> {
     match input {
         Input::Key(key) => keys::key(state, key),
-        Input::Paste(text) => {
-            if state.full.is_none() {
-                state.editor.paste(&text);
-            }
+        Input::Paste(_) if state.full.is_some() => Vec::new(),
+        Input::Paste(text) => match image_path(&text) {
+            Some(path) => vec![Action::ReadImage(path, text)],
+            None => paste(state, &text),
+        },
+        Input::Image(text, None) => paste(state, &text),
+        Input::Image(text, Some(image)) => {
+            let path = image_path(&text).unwrap_or(text);
+            let name = path.rsplit('/').next().unwrap_or_default();
+            state.editor.attach(name, image);
             typed(state)
+        }
+        Input::Done(done) => {
+            match done {
+                Ok(text) => state.push(Block::Text(text.lines().map(str::to_owned).collect())),
+                Err(why) => state.error(why),
+            }
+            Vec::new()
         }
         Input::Resize(size) => {
             state.setup.size = size;
@@ -66,6 +79,27 @@ pub fn update(state: &mut State, input: Input) -> Vec<Action> {
             state.leaving = state.leaving.filter(|since| !is_late(*since));
             Vec::new()
         }
+    }
+}
+
+fn paste(state: &mut State, text: &str) -> Vec<Action> {
+    state.editor.paste(text);
+    typed(state)
+}
+
+/// Returns the path that a pasted text is, where its name is that of an image: terminals paste the path of a file that
+/// is dropped on them, in quotes or with backslashes where it has spaces.
+fn image_path(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (_, end) = text.rsplit_once('.')?;
+    let end = end.trim_end_matches(['\'', '"']).to_ascii_lowercase();
+    let is_image = ["png", "jpg", "jpeg", "gif", "webp"].contains(&end.as_str());
+    if !is_image || text.contains('\n') {
+        return None;
+    }
+    match shlex::split(text).as_deref() {
+        Some([path]) => Some(path.clone()),
+        Some(_) | None => Some(text.to_owned()),
     }
 }
 
@@ -118,6 +152,7 @@ fn show(state: &mut State, built: Built) -> Vec<Action> {
             state.full = Some(FullScreen::Preview(Box::new(view)));
         }
         Built::NoPreview(request) => return vec![compact(request)],
+        Built::Copy(text) => return vec![Action::Copy(text)],
         Built::Nothing(why) => state.push(Block::Text(vec![why])),
     }
     Vec::new()

@@ -14,6 +14,7 @@ use crate::picker::{Choice, Choices, Picker};
 use crate::report::Report;
 use crate::state::{Action, FullScreen, Next, Purpose, State};
 use crate::text::safe_line;
+use crate::theme::Theme;
 
 pub(super) fn run(state: &mut State, command: SlashCommand, arguments: &str) -> Vec<Action> {
     if arguments.is_empty() && command.needs_arguments() {
@@ -54,6 +55,13 @@ pub(super) fn run(state: &mut State, command: SlashCommand, arguments: &str) -> 
             Some((name, value)) => set(name, value),
             None => report(Report::Settings),
         },
+        SlashCommand::Theme => match text {
+            Some(name) => set_theme(state, &name),
+            None => pick(state, Choices::Theme),
+        },
+        SlashCommand::Hooks => vec![Action::ListHooks],
+        SlashCommand::Export => vec![Action::Ask(Purpose::Export(text), Ask::Snapshot)],
+        SlashCommand::Copy => report(Report::Copy(None)),
         SlashCommand::Label => ask(Command::Label { count: 1, text }),
         SlashCommand::Pin => match text {
             Some(text) => ask(Command::Pin(PinTarget::Text(text))),
@@ -111,6 +119,18 @@ fn think(state: &mut State, level: &str) -> Vec<Action> {
     vec![Action::Ask(Purpose::Thinking(name), ask)]
 }
 
+/// Changes the colours of what is printed from now on.
+fn set_theme(state: &mut State, name: &str) -> Vec<Action> {
+    match Theme::of(name) {
+        Some(theme) => state.theme = theme,
+        None => {
+            let names = Theme::ALL.map(Theme::name).join(", ");
+            state.error(format!("/theme takes one of {names}"));
+        }
+    }
+    Vec::new()
+}
+
 /// Changes a setting for this run; the answer shows what is set.
 fn set(name: &str, value: &str) -> Vec<Action> {
     let command = Command::Set {
@@ -141,6 +161,12 @@ fn pick(state: &mut State, choices: Choices) -> Vec<Action> {
                 .map(|(name, _)| choice(name, state.thinking == Some(*name)))
                 .collect()
         }
+        Choices::Theme => {
+            let themes = Theme::ALL.iter();
+            themes
+                .map(|theme| choice(theme.name(), *theme == state.theme))
+                .collect()
+        }
         Choices::Session | Choices::Setting => Vec::new(),
     };
     if items.is_empty() {
@@ -160,6 +186,7 @@ pub(super) fn picked(state: &mut State, choices: Choices, choice: &Choice) -> Ve
         Choices::Session => leave(state, Next::Resume(choice.key.clone())),
         Choices::Model => vec![Action::SetModel(choice.key.clone())],
         Choices::Thinking => think(state, &choice.key),
+        Choices::Theme => set_theme(state, &choice.key),
         Choices::Setting => match choice.about.as_str() {
             "true" => set(&choice.key, "false"),
             "false" => set(&choice.key, "true"),

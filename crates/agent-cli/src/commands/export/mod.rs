@@ -13,6 +13,8 @@ use crate::error::Error;
 use crate::options::{Global, SessionArgs};
 
 pub(super) use page::of_page;
+#[cfg(feature = "tui")]
+pub(super) use page::write_page;
 
 /// Write a session as one page for a browser, or so that pi, Codex or opencode resumes it.
 ///

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agent_session::rights::redactor;
 use serde_json::json;
 use session_html::{Export, Page, page};
-use session_model::Entry;
+use session_model::{Entry, Leaf, SessionTree};
 use session_store::{Contents, check_new};
 
 use crate::commands::export::ExportArgs;
@@ -22,20 +22,9 @@ use crate::ui::{counted, row};
 pub(super) fn run(args: &ExportArgs, file: &Path, global: &Global) -> Result<Outcome, Error> {
     // What cannot be written is not worth making.
     check_new(file).map_err(|error| of_page(error.into()))?;
-    let settings = global.app_settings()?;
-    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
-    let redactor = Arc::new(redactor(&secret_variables(settings)?, &servers));
     let session = open_session(&args.session.session)?;
     let tree = session.tree();
-    let facts = |entry: &Entry| summaries::facts(entry, global);
-    let export = Export {
-        tree,
-        leaf: args.session.leaf(tree)?,
-        profile: global.profile(),
-        clean: Some(&|text| redactor.clean_answer(text)),
-        facts: &facts,
-    };
-    let made = page(&export, &mut || crate::cancel::check().is_ok()).ok_or(Error::Cancelled)?;
+    let made = page_of(tree, args.session.leaf(tree)?, global)?;
     refuse_failed_reads(tree, &session.path)?;
     write_new(file, Contents::Empty, true, &[&made.html]).map_err(of_page)?;
     let document = json!({
@@ -49,6 +38,35 @@ pub(super) fn run(args: &ExportArgs, file: &Path, global: &Global) -> Result<Out
         "left_out_bytes": made.left_out_bytes,
     });
     Ok(Outcome::done(&document, text(&made, &shell_name(file))))
+}
+
+/// Writes a session that runs as a page into a new file; returns what to say.
+#[cfg(feature = "tui")]
+pub(in crate::commands) fn write_page(
+    tree: &SessionTree,
+    leaf: Leaf,
+    file: &Path,
+    global: &Global,
+) -> Result<String, Error> {
+    check_new(file)?;
+    let made = page_of(tree, leaf, global)?;
+    write_new(file, Contents::Empty, true, &[&made.html])?;
+    Ok(text(&made, &shell_name(file)))
+}
+
+fn page_of(tree: &SessionTree, leaf: Leaf, global: &Global) -> Result<Page, Error> {
+    let settings = global.app_settings()?;
+    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
+    let redactor = Arc::new(redactor(&secret_variables(settings)?, &servers));
+    let facts = |entry: &Entry| summaries::facts(entry, global);
+    let export = Export {
+        tree,
+        leaf,
+        profile: global.profile(),
+        clean: Some(&|text| redactor.clean_answer(text)),
+        facts: &facts,
+    };
+    page(&export, &mut || crate::cancel::check().is_ok()).ok_or(Error::Cancelled)
 }
 
 fn text(page: &Page, file: &str) -> String {

@@ -31,19 +31,30 @@ struct Row<'a> {
 }
 
 pub(super) fn run(global: &Global) -> Result<Outcome, Error> {
+    let rows = rows(global)?;
+    Ok(Outcome::done(&json!({ "hooks": rows }), text_of(&rows)))
+}
+
+/// Returns the hooks as text for people.
+#[cfg(feature = "tui")]
+pub(super) fn text(global: &Global) -> Result<String, Error> {
+    Ok(text_of(&rows(global)?))
+}
+
+fn rows(global: &Global) -> Result<Vec<Row<'_>>, Error> {
     let loaded = global.load_layers()?;
     let environment = environment(&loaded.settings, global)?;
     let hooks = loaded.settings.hooks.iter();
-    let rows: Vec<Row<'_>> = hooks
-        .map(|(name, setting)| row(name, setting, loaded, &environment))
-        .collect();
-    let document = json!({ "hooks": rows });
-    let text = match rows.is_empty() {
+    let rows = hooks.map(|(name, setting)| row(name, setting, loaded, &environment));
+    Ok(rows.collect())
+}
+
+fn text_of(rows: &[Row<'_>]) -> String {
+    match rows.is_empty() {
         true => "no hooks are set; agent-cli config explain hooks says what there is to set\n"
             .to_owned(),
         false => rows.iter().map(Row::text).collect(),
-    };
-    Ok(Outcome::done(&document, text))
+    }
 }
 
 fn row<'a>(

@@ -42,6 +42,13 @@ pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
     }
 }
 
+/// Returns the list of hooks as text without styles.
+#[cfg(feature = "tui")]
+pub(super) fn listed(global: &Global) -> Result<String, Error> {
+    let text = list::text(global)?;
+    Ok(anstream::adapter::strip_str(&text).to_string())
+}
+
 fn environment(settings: &AppSettings, global: &Global) -> Result<HookEnvironment, Error> {
     let secret_variables = secret_variables(settings)?;
     let servers = agent_tools::mcp::configured(&settings.mcp_servers);
