@@ -115,7 +115,7 @@ impl FactIndex {
 
     fn retract_told(&mut self, place: usize, is_old: impl Fn(&Told) -> bool) {
         let dependencies = &mut self.dependencies;
-        for answer in self.answers.iter_mut() {
+        for answer in &mut self.answers {
             let refused = answer.refused;
             let before = answer.told.len();
             if answer.place != place {
