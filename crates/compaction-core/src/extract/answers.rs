@@ -50,7 +50,7 @@ impl FactIndex {
             let told = answer.told.iter().filter_map(|told| {
                 let mut names = looked_up(&told.text).peekable();
                 let names_nothing = names.peek().is_none();
-                let news = names.fold(false, |news, name| known.insert(name) || news);
+                let news = names.filter(|name| known.insert(name)).count() > 0;
                 let kind = match () {
                     () if answer.refused => AnswerKind::TurnedDown,
                     () if told.fails.is_some() => AnswerKind::Failing,
