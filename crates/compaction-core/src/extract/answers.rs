@@ -50,7 +50,7 @@ impl FactIndex {
             let told = answer.told.iter().filter_map(|told| {
                 let mut names = looked_up(&told.text).peekable();
                 let names_nothing = names.peek().is_none();
-                let news = names.fold(false, |news, name| known.insert(name) || news);
+                let news = names.filter(|name| known.insert(name)).count() > 0;
                 let kind = match () {
                     () if answer.refused => AnswerKind::TurnedDown,
                     () if told.fails.is_some() => AnswerKind::Failing,
@@ -115,7 +115,7 @@ impl FactIndex {
 
     fn retract_told(&mut self, place: usize, is_old: impl Fn(&Told) -> bool) {
         let dependencies = &mut self.dependencies;
-        for answer in self.answers.iter_mut() {
+        for answer in &mut self.answers {
             let refused = answer.refused;
             let before = answer.told.len();
             if answer.place != place {

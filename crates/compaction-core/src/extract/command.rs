@@ -1,41 +1,11 @@
 //! Command lines: which are the same, which check the work, which only look.
 
+use super::phrases::Phrases;
 use super::shell_parse::{Part, parts};
 use super::subsumption::{Subsumption, covers};
 
 /// First words of commands that only look: their failure blocks nothing, and their output quotes anything.
-const LOOKING: [&str; 30] = [
-    "grep",
-    "rg",
-    "ag",
-    "ls",
-    "cat",
-    "find",
-    "fd",
-    "head",
-    "tail",
-    "less",
-    "which",
-    "type",
-    "test",
-    "[",
-    "diff",
-    "sed",
-    "awk",
-    "wc",
-    "file",
-    "stat",
-    "jq",
-    "tree",
-    "pwd",
-    "echo",
-    "printf",
-    "ps",
-    "pgrep",
-    "journalctl",
-    "dmesg",
-    "history",
-];
+static LOOKING: Phrases = Phrases::named("command.looking");
 /// What `git` does when it only looks.
 const GIT_LOOKING: [&str; 7] = ["grep", "log", "show", "diff", "status", "blame", "ls-files"];
 /// Returns true when a command's exit code is not that of what it runs, or is made to be a success.
@@ -49,34 +19,7 @@ pub(super) fn hides_its_end(command: &str) -> bool {
 }
 
 /// Words of commands that check the work.
-const CHECKS: [&str; 26] = [
-    "test",
-    "tests",
-    "check",
-    "clippy",
-    "build",
-    "lint",
-    "tsc",
-    "pytest",
-    "jest",
-    "vitest",
-    "mocha",
-    "make",
-    "mypy",
-    "ruff",
-    "eslint",
-    "typecheck",
-    "vet",
-    "nextest",
-    "rspec",
-    "phpunit",
-    "ctest",
-    "gradle",
-    "mvn",
-    "tox",
-    "unittest",
-    "compile",
-];
+static CHECKS: Phrases = Phrases::named("command.checks");
 
 /// A command line, parsed so that two runs of the same command are recognized.
 pub(super) struct Command {

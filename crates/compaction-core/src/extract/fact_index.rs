@@ -169,13 +169,7 @@ impl FactIndex {
         let (words, names) = (subjects(&noted.text), Names::of(&noted.text));
         let old =
             |earlier: &Step| same_subject(&words, &earlier.words) && !names.differ(&earlier.names);
-        retract(
-            &mut self.dependencies,
-            noted.place,
-            &mut self.steps,
-            old,
-            |step| step.noted.place,
-        );
+        retract(&mut self.dependencies, noted.place, &mut self.steps, old);
         let step = Step {
             noted,
             words,
@@ -217,9 +211,7 @@ impl FactIndex {
             self.retract_value(&newer, change);
             let list = &mut self.answered_figures;
             let old = |earlier: &FigureNote| replaces(&newer, change, earlier);
-            retract(&mut self.dependencies, place, list, old, |figure| {
-                figure.noted.place
-            });
+            retract(&mut self.dependencies, place, list, old);
             push_newest(list, newer, ANSWERED_FIGURES);
         }
     }
@@ -292,13 +284,7 @@ impl FactIndex {
                         && (refusals::is_meant(&against, &earlier.chosen)
                             || (choice.changes && same_matter(&chosen, &earlier.chosen))))
             };
-            retract(
-                &mut self.dependencies,
-                place,
-                &mut self.decisions,
-                old,
-                |earlier| earlier.noted.place,
-            );
+            retract(&mut self.dependencies, place, &mut self.decisions, old);
             let noted = Noted { place, text };
             let decision = Decision::new(noted, chosen, rejects);
             push_newest(&mut self.decisions, decision, DECISIONS);
@@ -313,20 +299,14 @@ impl FactIndex {
         }
         let done = |step: &Step| step.noted.place < place && step.noted.text.contains(name);
         let (dependencies, steps) = (&mut self.dependencies, &mut self.steps);
-        retract(dependencies, place, steps, done, |step| step.noted.place);
+        retract(dependencies, place, steps, done);
     }
 
     /// Forgets the steps that a todo, done in what `place` says, is about.
     pub(super) fn todo_is_done(&mut self, place: usize, text: &str) {
         let (words, names) = (subjects(text), Names::of(text));
         let done = |step: &Step| step.noted.place < place && is_done(step, &words, &names);
-        retract(
-            &mut self.dependencies,
-            place,
-            &mut self.steps,
-            done,
-            |step| step.noted.place,
-        );
+        retract(&mut self.dependencies, place, &mut self.steps, done);
     }
 
     pub(super) fn steps_are_done<'a>(
@@ -343,13 +323,7 @@ impl FactIndex {
             }
             let (words, names) = (subjects(&sentence.text), Names::of(&sentence.text));
             let done = |step: &Step| is_done(step, &words, &names);
-            retract(
-                &mut self.dependencies,
-                place,
-                &mut self.steps,
-                done,
-                |step| step.noted.place,
-            );
+            retract(&mut self.dependencies, place, &mut self.steps, done);
         }
     }
 }
@@ -416,18 +390,41 @@ pub(super) fn link(
     }
 }
 
+/// What a message said.
+pub(super) trait OfMessage {
+    /// Returns which message it is.
+    fn place(&self) -> usize;
+}
+
+impl OfMessage for Decision {
+    fn place(&self) -> usize {
+        self.noted.place
+    }
+}
+
+impl OfMessage for FigureNote {
+    fn place(&self) -> usize {
+        self.noted.place
+    }
+}
+
+impl OfMessage for Step {
+    fn place(&self) -> usize {
+        self.noted.place
+    }
+}
+
 /// Drops from `list` what is `old` by what `place` says, and notes so.
-pub(super) fn retract<T>(
+pub(super) fn retract<T: OfMessage>(
     dependencies: &mut BTreeMap<usize, BTreeSet<usize>>,
     place: usize,
     list: &mut Vec<T>,
     old: impl Fn(&T) -> bool,
-    place_of: impl Fn(&T) -> usize,
 ) {
     list.retain(|item| {
         let gone = old(item);
         if gone {
-            link(dependencies, place_of(item), place);
+            link(dependencies, item.place(), place);
         }
         !gone
     });

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::facts::FileWork;
+use super::phrases::Phrases;
 use super::text::one_line;
 
 /// The longest first line of an edit, in characters.
@@ -50,14 +51,7 @@ pub(super) fn file_works(arguments: &Value) -> Option<Vec<FileWork>> {
         }]);
     }
     const OLD: [&str; 4] = ["oldText", "old_string", "old_str", "search"];
-    const NEW: [&str; 6] = [
-        "newText",
-        "new_string",
-        "new_str",
-        "replace",
-        "insert_text",
-        "new_source",
-    ];
+    static NEW: Phrases = Phrases::named("files.new");
     let single = std::slice::from_ref(arguments);
     let list = arguments
         .get("edits")

@@ -9,15 +9,7 @@ use super::signals::states_error;
 use super::text::{strip_bullet, words};
 
 /// Blocks that a harness puts into user messages; what stands in them is not the user's word.
-const BLOCKS: [&str; 7] = [
-    "file",
-    "skill",
-    "system-reminder",
-    "local-command-stdout",
-    "environment_context",
-    "user_instructions",
-    "attachment",
-];
+static BLOCKS: Phrases = Phrases::named("pasted.blocks");
 
 /// Last words of a line behind which somebody else speaks: "The page says:".
 static SAYS: Phrases = Phrases::named("pasted.says");

@@ -1,6 +1,8 @@
 //! What a command line means, however it is written: where it runs and what, without what wraps it, hides a part of
 //! its output, or makes it talk more or less.
 
+use super::phrases::Phrases;
+
 /// Programs that run another one and change nothing about what it does.
 const WRAPPERS: [&str; 16] = [
     "sudo", "doas", "time", "nohup", "command", "exec", "env", "nice", "ionice", "stdbuf",
@@ -28,18 +30,7 @@ const FILTERS: [&str; 18] = [
 /// What is run after `;` or `||` and does not matter.
 const REMARKS: [&str; 6] = ["echo", "printf", "true", "exit", "false", ":"];
 /// Options that change what is printed alone.
-const TALK: [&str; 10] = [
-    "--silent",
-    "--quiet",
-    "--verbose",
-    "--no-color",
-    "--color",
-    "--no-progress",
-    "--progress",
-    "--loglevel",
-    "--colors",
-    "--nocapture",
-];
+static TALK: Phrases = Phrases::named("shell_parse.talk");
 /// Short ones, with the programs for which they do.
 const SHORT_TALK: [(&str, &[&str]); 6] = [
     ("cargo", &["-q", "-v", "-vv"]),

@@ -125,17 +125,7 @@ fn exit_code(output: &str) -> Option<i64> {
 
 /// Returns the exit code that a line says and nothing else: `Command exited with code 1`, `Exit code: 1`.
 fn exit_code_of(line: &str) -> Option<i64> {
-    const BESIDE: [&str; 9] = [
-        "command",
-        "process",
-        "shell",
-        "bash",
-        "failed",
-        "finished",
-        "completed",
-        "error",
-        "with",
-    ];
+    static BESIDE: Phrases = Phrases::named("signals.beside");
     if line.len() > 80 {
         return None;
     }

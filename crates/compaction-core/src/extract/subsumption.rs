@@ -8,6 +8,7 @@ mod cargo;
 
 use std::collections::BTreeSet;
 
+use super::phrases::Phrases;
 use super::shell_parse::Part;
 use cargo::cargo;
 
@@ -23,29 +24,7 @@ pub(super) enum Subsumption {
 }
 
 /// Options that leave out a part of what would run.
-const NARROWING: [&str; 21] = [
-    "--filter",
-    "--grep",
-    "--only",
-    "--ignore",
-    "--exclude",
-    "--skip",
-    "--dry-run",
-    "--list",
-    "--version",
-    "--help",
-    "--tests",
-    "--deselect",
-    "-DskipTests",
-    "-Dtest",
-    "--collect-only",
-    "--co",
-    "--changed",
-    "--shard",
-    "--exclude-task",
-    "--only-changed",
-    "--testNamePattern",
-];
+static NARROWING: Phrases = Phrases::named("subsumption.narrowing");
 /// The same of single programs, for which others mean something else by them.
 const NARROWING_OF: [(&str, &[&str]); 9] = [
     ("pytest", &["-k", "-m", "--lf", "--last-failed"]),
@@ -68,36 +47,7 @@ const WHOLE: [&str; 9] = [
     "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "ctest", "tox", "nox",
 ];
 /// Programs that work on everything below a folder that is given.
-const TREES: [&str; 28] = [
-    "pytest",
-    "unittest",
-    "jest",
-    "vitest",
-    "mocha",
-    "rspec",
-    "phpunit",
-    "phpstan",
-    "psalm",
-    "bats",
-    "mypy",
-    "pyright",
-    "ruff",
-    "black",
-    "flake8",
-    "pylint",
-    "isort",
-    "bandit",
-    "eslint",
-    "stylelint",
-    "prettier",
-    "biome",
-    "rubocop",
-    "go",
-    "golangci-lint",
-    "shellcheck",
-    "deno",
-    "dart",
-];
+static TREES: Phrases = Phrases::named("subsumption.trees");
 /// Programs whose options and variables nobody here knows, scripts aside: with another one it may be another run.
 const OPEN: [&str; 10] = [
     "make", "just", "python", "python3", "node", "ruby", "perl", "php", "docker", "task",

@@ -3,17 +3,10 @@
 use std::borrow::Cow;
 
 use super::pasted::own_lines;
+use super::phrases::Phrases;
 
 /// Tags of our own documents, which quoted text must not be able to imitate.
-const TAGS: [&str; 7] = [
-    "read-files",
-    "modified-files",
-    "summary",
-    "conversation",
-    "previous-summary",
-    "additional-context",
-    "ledger",
-];
+static TAGS: Phrases = Phrases::named("text.tags");
 
 /// How much of one long text is looked at: this many bytes at its start and at its end.
 const WINDOW: usize = 64 * 1024;

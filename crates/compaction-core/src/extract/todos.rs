@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
 
+use super::phrases::Phrases;
 use super::text::one_line;
 
 /// The longest todo, in characters.
@@ -169,17 +170,7 @@ impl TodoList {
 
 /// Collects the todos of the lists in `value`; returns true when there is a list at all.
 fn collect(value: &Value, depth: usize, found: &mut Vec<Todo>) -> bool {
-    const LISTS: [&str; 9] = [
-        "todos",
-        "items",
-        "plan",
-        "tasks",
-        "todoList",
-        "todo_list",
-        "phases",
-        "ops",
-        "list",
-    ];
+    static LISTS: Phrases = Phrases::named("todos.lists");
     let mut listed = false;
     for list in LISTS
         .iter()
@@ -209,15 +200,7 @@ fn collect(value: &Value, depth: usize, found: &mut Vec<Todo>) -> bool {
 }
 
 fn todo_text(item: &Value) -> Option<String> {
-    const TEXTS: [&str; 7] = [
-        "text",
-        "content",
-        "step",
-        "title",
-        "description",
-        "task",
-        "name",
-    ];
+    static TEXTS: Phrases = Phrases::named("todos.texts");
     let text = match item {
         Value::String(text) => Some(text.as_str()),
         _ => TEXTS

@@ -7,6 +7,7 @@ use crate::files::{FileAction, file_call};
 
 use super::facts::FileWork;
 use super::files::{file_works, patch_works};
+use super::phrases::Phrases;
 use super::text::one_line;
 use super::todos::{is_todo_tool, plain_name};
 
@@ -84,15 +85,7 @@ pub(super) fn ticked(call: &ToolCall) -> Vec<String> {
 
 /// Returns whether the first words of the result of a tool that changes files say that it changed nothing.
 pub(super) fn tells_refusal(said: &str) -> bool {
-    const REFUSALS: [&str; 7] = [
-        "error:",
-        "error ",
-        "failed to",
-        "could not",
-        "cannot ",
-        "no changes",
-        "no match",
-    ];
+    static REFUSALS: Phrases = Phrases::named("tool_effects.refusals");
     let opening = said.trim_start().get(..24).unwrap_or(said.trim_start());
     let opening = opening.to_lowercase();
     REFUSALS.iter().any(|mark| opening.starts_with(mark))

@@ -148,18 +148,14 @@ impl FactIndex {
             }
         }
         let answered = &mut self.answered_figures;
-        retract(&mut self.dependencies, place, answered, old, |figure| {
-            figure.noted.place
-        });
+        retract(&mut self.dependencies, place, answered, old);
         let old = |earlier: &Decision| {
             let known = earlier.quantity.as_ref();
             earlier.noted.place != place
                 && known.is_some_and(|known| newer.quantity.replaces(known, change))
         };
         let dependencies = &mut self.dependencies;
-        retract(dependencies, place, &mut self.decisions, old, |earlier| {
-            earlier.noted.place
-        });
+        retract(dependencies, place, &mut self.decisions, old);
         for rule in self.rules.iter_mut().rev().take(FIGURES) {
             if let Some(known) = &rule.quantity
                 && rule.changed.is_none()
@@ -195,24 +191,12 @@ impl FactIndex {
                 && (refused == Some(earlier.noted.place)
                     || refusals::is_meant(&against, &earlier.chosen))
         };
-        retract(
-            &mut self.dependencies,
-            place,
-            &mut self.decisions,
-            old,
-            |earlier| earlier.noted.place,
-        );
+        retract(&mut self.dependencies, place, &mut self.decisions, old);
     }
 
     fn steps_are_answered(&mut self, place: usize) {
         self.passing_steps.clear();
         let asks = |step: &Step| step.asks;
-        retract(
-            &mut self.dependencies,
-            place,
-            &mut self.steps,
-            asks,
-            |step| step.noted.place,
-        );
+        retract(&mut self.dependencies, place, &mut self.steps, asks);
     }
 }

@@ -43,21 +43,15 @@ impl Ledger {
                 item.kind = LedgerKind::Message;
                 true
             }
-            LedgerKind::Rule
-            | LedgerKind::File
-            | LedgerKind::Failure
-            | LedgerKind::Decision
-            | LedgerKind::Figure
-            | LedgerKind::Message => true,
-            LedgerKind::Pin
-            | LedgerKind::Todo
-            | LedgerKind::NextStep
-            | LedgerKind::Answer
-            | LedgerKind::Finding
-            | LedgerKind::TurnedDown
-            | LedgerKind::Done
-            | LedgerKind::Check
-            | LedgerKind::Branch => false,
+            kind => [
+                LedgerKind::Rule,
+                LedgerKind::File,
+                LedgerKind::Failure,
+                LedgerKind::Decision,
+                LedgerKind::Figure,
+                LedgerKind::Message,
+            ]
+            .contains(&kind),
         });
         // No later ledger is read from it.
         ledger.sources.clear();

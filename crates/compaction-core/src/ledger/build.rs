@@ -106,25 +106,10 @@ impl Ledger {
         let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let prose = folded(prose);
         let mut ledger = self.clone();
-        ledger.items.retain(|item| match item.kind {
-            LedgerKind::Rule | LedgerKind::Decision | LedgerKind::Figure => {
-                let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
-                !prose.contains(&folded(said))
-            }
-            LedgerKind::Pin
-            | LedgerKind::FirstMessage
-            | LedgerKind::LatestMessage
-            | LedgerKind::Message
-            | LedgerKind::Todo
-            | LedgerKind::File
-            | LedgerKind::Failure
-            | LedgerKind::NextStep
-            | LedgerKind::Answer
-            | LedgerKind::Finding
-            | LedgerKind::TurnedDown
-            | LedgerKind::Done
-            | LedgerKind::Check
-            | LedgerKind::Branch => true,
+        ledger.items.retain(|item| {
+            let quotes = [LedgerKind::Rule, LedgerKind::Decision, LedgerKind::Figure];
+            let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
+            !quotes.contains(&item.kind) || !prose.contains(&folded(said))
         });
         ledger
     }

@@ -187,30 +187,12 @@ impl<'a> Fitting<'a> {
     /// Returns the places of a kind's items, those that the ledger before listed first: what was in context stays so.
     fn by_rank(&self, kind: LedgerKind) -> Vec<usize> {
         let mut places = self.places(kind);
-        match kind {
-            LedgerKind::Rule
-            | LedgerKind::Failure
-            | LedgerKind::NextStep
-            | LedgerKind::Todo
-            | LedgerKind::Decision
-            | LedgerKind::Figure => {
-                places.sort_by_key(|place| {
-                    let item = &self.ledger.items[*place];
-                    let rank = self.ledger.ranks.get(&item.text).copied();
-                    (!self.is_listed(item), rank.unwrap_or_default())
-                });
-            }
-            LedgerKind::Pin
-            | LedgerKind::File
-            | LedgerKind::FirstMessage
-            | LedgerKind::LatestMessage
-            | LedgerKind::Message
-            | LedgerKind::Answer
-            | LedgerKind::Finding
-            | LedgerKind::TurnedDown
-            | LedgerKind::Done
-            | LedgerKind::Check
-            | LedgerKind::Branch => {}
+        if !matches!(kind, LedgerKind::Pin | LedgerKind::File) && !kind.is_message() {
+            places.sort_by_key(|place| {
+                let item = &self.ledger.items[*place];
+                let rank = self.ledger.ranks.get(&item.text).copied();
+                (!self.is_listed(item), rank.unwrap_or_default())
+            });
         }
         places
     }

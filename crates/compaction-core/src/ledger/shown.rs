@@ -10,25 +10,8 @@ use crate::tokens::TokenCount;
 impl Fitting<'_> {
     /// Returns whether a message or a pin that is shown in full contains it.
     pub(super) fn is_inside(&self, item: &LedgerItem) -> bool {
-        let repeats = match item.kind {
-            LedgerKind::Rule
-            | LedgerKind::FirstMessage
-            | LedgerKind::LatestMessage
-            | LedgerKind::Message
-            | LedgerKind::Decision
-            | LedgerKind::Figure => true,
-            LedgerKind::Pin
-            | LedgerKind::File
-            | LedgerKind::Failure
-            | LedgerKind::NextStep
-            | LedgerKind::Todo
-            | LedgerKind::Answer
-            | LedgerKind::Finding
-            | LedgerKind::TurnedDown
-            | LedgerKind::Done
-            | LedgerKind::Check
-            | LedgerKind::Branch => false,
-        };
+        let quotes = [LedgerKind::Rule, LedgerKind::Decision, LedgerKind::Figure];
+        let repeats = item.kind.is_message() || quotes.contains(&item.kind);
         let told = self.told.get(&item.entry_id).copied().unwrap_or_default();
         // What is shown of a message sentence by sentence is not repeated.
         if item.kind == LedgerKind::Message && told * 10 >= item.text.len() * 8 {
@@ -53,19 +36,7 @@ impl Fitting<'_> {
                 // Many files: that they were changed matters more than how.
                 return Some(one_name(self.path(item)));
             }
-            LedgerKind::Rule
-            | LedgerKind::File
-            | LedgerKind::Failure
-            | LedgerKind::NextStep
-            | LedgerKind::Todo
-            | LedgerKind::Decision
-            | LedgerKind::Figure
-            | LedgerKind::Answer
-            | LedgerKind::Finding
-            | LedgerKind::TurnedDown
-            | LedgerKind::Done
-            | LedgerKind::Check
-            | LedgerKind::Branch => {
+            _ => {
                 return Some(match self.detail {
                     Detail::Full | Detail::Paths => listed(&item.entry_id, &item.text),
                     Detail::Bare => bare(

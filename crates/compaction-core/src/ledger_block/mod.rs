@@ -55,23 +55,10 @@ pub enum LedgerKind {
 impl LedgerKind {
     /// Returns true for a message of the user that is shown as such.
     pub(crate) const fn is_message(self) -> bool {
-        match self {
-            Self::FirstMessage | Self::LatestMessage | Self::Message => true,
-            Self::Pin
-            | Self::Rule
-            | Self::Todo
-            | Self::File
-            | Self::Failure
-            | Self::Decision
-            | Self::Figure
-            | Self::NextStep
-            | Self::Answer
-            | Self::Finding
-            | Self::TurnedDown
-            | Self::Done
-            | Self::Check
-            | Self::Branch => false,
-        }
+        matches!(
+            self,
+            Self::FirstMessage | Self::LatestMessage | Self::Message
+        )
     }
 }
 

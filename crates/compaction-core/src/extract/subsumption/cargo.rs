@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::super::phrases::Phrases;
 use super::{Run, Subsumption};
 
 /// What cargo does on the way to something else.
@@ -14,40 +15,12 @@ const IMPLIES: [(&str, &[&str]); 4] = [
 const PACKAGES: [&str; 2] = ["-p", "--package"];
 const WORKSPACE: [&str; 2] = ["--workspace", "--all"];
 /// Which parts of a package: without them, its library, programs and tests.
-const KINDS: [&str; 10] = [
-    "--lib",
-    "--bin",
-    "--bins",
-    "--test",
-    "--tests",
-    "--doc",
-    "--example",
-    "--examples",
-    "--bench",
-    "--benches",
-];
+static KINDS: Phrases = Phrases::named("cargo.kinds");
 const FEATURES: [&str; 2] = ["--features", "-F"];
 /// What makes it another build.
-const BUILDS: [&str; 6] = [
-    "--release",
-    "-r",
-    "--no-default-features",
-    "--profile",
-    "--target",
-    "--manifest-path",
-];
+static BUILDS: Phrases = Phrases::named("cargo.builds");
 /// What changes nothing about whether it passes.
-const SAME: [&str; 9] = [
-    "--no-fail-fast",
-    "--offline",
-    "--locked",
-    "--frozen",
-    "--all-targets",
-    "--all-features",
-    "-j",
-    "--jobs",
-    "--message-format",
-];
+static SAME: Phrases = Phrases::named("cargo.same");
 /// Tests that run only where they are asked for, and the option that adds them to all others.
 const IGNORED: [&str; 2] = ["--ignored", "--include-ignored"];
 /// Verbs whose words choose some of what runs without them.
