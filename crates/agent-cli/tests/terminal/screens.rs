@@ -137,7 +137,7 @@ fn a_session_from_its_first_prompt_to_its_resumption() {
 
 fn tour_of_a_session(size: (u16, u16)) {
     let folder = folder();
-    let call = json!({"name": "bash", "arguments": {"command": "printf 'one\\ntwo\\n'"}});
+    let call = json!({"name": "bash", "arguments": {"command": "echo 1; echo 2"}});
     let provider = script(
         folder.path(),
         &[
