@@ -2,23 +2,23 @@
 
 use std::collections::BTreeSet;
 use std::io::{BufReader, Cursor};
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent_session::channel::{EVENT_BYTES, event_channel};
 use agent_session::runtime::command_channel;
 use insta::assert_snapshot;
-use llm_providers::{Redactor, Secret};
+use llm_providers::{CancellationToken, Redactor, Secret};
 use serde_json::{Value, json};
 
-use super::driver::Driver;
 use super::input::{Line, next_line};
 use super::output::Output;
 use super::parse::{LONGEST, parse};
 use super::protocol::{Data, Response};
 use super::reference::{SAMPLES, request_schema, schema, type_of};
 use super::translate::call;
-use super::{Document, Host};
+use super::{Document, Host, Session, drive};
 use agent_session::models::LiveModels;
 use agent_session::runtime::Snapshot;
 use futures_util::future::LocalBoxFuture;
@@ -221,11 +221,17 @@ async fn f13_requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
     let (_sender, events) = event_channel();
     let (requests, lines) = tokio::sync::mpsc::channel(1);
     let (output, _unread) = Output::unread_lines();
-    let models = Models {
-        args: RunArgs::default(),
-        settings: AppSettings::default(),
+    let session = Session {
+        handle,
+        events,
+        redactor: Arc::default(),
     };
-    let driver = Driver::new((handle, events), (lines, output), models, Arc::default());
+    let driven = drive(
+        session,
+        Rc::new(Nothing),
+        (lines, output),
+        CancellationToken::new(),
+    );
     // The response repeats the names.
     let request = json!({ "type": "subscribe", "events": vec!["text_delta"; 5000] }).to_string();
     let asking = async {
@@ -244,7 +250,7 @@ async fn f13_requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
     };
     let taken = tokio::select! {
         taken = asking => taken,
-        _ = driver.drive() => panic!("the input is open"),
+        _ = driven => panic!("the input is open"),
     };
     assert!(taken > EVENT_BYTES, "{taken} bytes were taken");
 }

@@ -181,7 +181,11 @@ mod tests {
         let decoded = decode_bytes(session(shape, 5).into_bytes());
         let context = build_context(&decoded.tree.path(decoded.tree.leaf()), ContextRules::Own);
         assert!(context.diagnostics.is_empty(), "{:?}", context.diagnostics);
-        let damaged = decoded.diagnostics.iter().map(|one| one.count()).sum();
+        let damaged = decoded
+            .diagnostics
+            .iter()
+            .map(session_model::Diagnostic::count)
+            .sum();
         (context.messages().count(), damaged)
     }
 

@@ -124,7 +124,7 @@ fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }
 
-fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Row>> {
+fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<String>>> {
     let server = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     let address = server.local_addr().map_err(|error| error.to_string())?;
     std::thread::spawn(move || {
@@ -185,7 +185,7 @@ fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Row>> {
 }
 
 /// Measures the first screens of pi.
-fn of_pi(script: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Row>> {
+fn of_pi(script: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<String>>> {
     let script = script.display().to_string();
     let start = |more: &[&str]| {
         let arguments = [&[script.as_str(), "--offline"], more].concat();

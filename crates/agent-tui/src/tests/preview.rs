@@ -47,9 +47,9 @@ async fn a_compaction_is_previewed_chosen_and_run() {
     insta::assert_snapshot!(without_ids(&bench.screen()), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
-    Preview: compact now   10.3k -> ~5.4k   nothing has changed yet
+    Preview: compact now   10.3k -> ~5.0k   nothing has changed yet
       keep      1 entry verbatim, 6
-      summarize 5 entries, 8.4k into at most 3.4k
+      summarize 5 entries, 8.4k into at most 3.0k
       facts     N copied by code: files, rules, messages, failures
       lost      if the rules write, 100% of 1 fact that can be checked, 1 of 1 ru...
       focus     the file names
@@ -115,7 +115,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             openai/gpt-5.4, window 60.0k, in
                /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~5.4k
+            Preview: compact now   10.3k -> ~5.0k
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at m...
               facts     N copied by code: files,...
@@ -141,9 +141,9 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             insta::assert_snapshot!(screen, @"
             openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~5.4k   nothing has changed yet
+            Preview: compact now   10.3k -> ~5.0k   nothing has changed yet
               keep      1 entry verbatim, 6
-              summarize 5 entries, 8.4k into at most 3.4k
+              summarize 5 entries, 8.4k into at most 3.0k
               facts     N copied by code: files, rules, messages, failures
               lost      if the rules write, 100% of 1 fact that can be checked, 1 of 1 rules stay in context
             ------------------------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ fn exit_code(output: &str) -> Option<i64> {
 
 /// Returns the exit code that a line says and nothing else: `Command exited with code 1`, `Exit code: 1`.
 fn exit_code_of(line: &str) -> Option<i64> {
-    static BESIDE: Phrases = Phrases::named("signals.beside");
+    static AROUND: Phrases = Phrases::named("signals.around");
     if line.len() > 80 {
         return None;
     }
@@ -133,7 +133,7 @@ fn exit_code_of(line: &str) -> Option<i64> {
     let mut words = lower
         .split(|c: char| !(c.is_alphanumeric() || c == '-'))
         .filter(|word| !word.is_empty())
-        .skip_while(|word| BESIDE.contains(word));
+        .skip_while(|word| AROUND.contains(word));
     if !matches!(words.next()?, "exit" | "exited") {
         return None;
     }
