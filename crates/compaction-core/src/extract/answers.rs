@@ -102,13 +102,13 @@ impl FactIndex {
     }
 
     /// Drops what answers told of failures that `said` says are no more.
-    pub(super) fn retract_mended(&mut self, place: usize, said: &[Sentence]) {
-        let mended = said.iter().filter(|sentence| mends(&sentence.text));
-        let mended: Vec<Names> = mended.map(|sentence| Names::of(&sentence.text)).collect();
-        if !mended.is_empty() {
+    pub(super) fn retract_resolved(&mut self, place: usize, said: &[Sentence]) {
+        let resolved = said.iter().filter(|sentence| mends(&sentence.text));
+        let resolved: Vec<Names> = resolved.map(|sentence| Names::of(&sentence.text)).collect();
+        if !resolved.is_empty() {
             self.retract_told(place, |told| {
                 let fails = told.fails.as_ref();
-                fails.is_some_and(|fails| mended.iter().any(|names| names.meet(fails)))
+                fails.is_some_and(|fails| resolved.iter().any(|names| names.meet(fails)))
             });
         }
     }

@@ -203,7 +203,7 @@ impl FactIndex {
             let text = step.text;
             self.add_step(Noted { place, text }, step.asks);
         }
-        self.retract_mended(place, said);
+        self.retract_resolved(place, said);
         self.note_answer(place, said);
         for figure in answered_figures(said).take(FIGURES_OF_ANSWER) {
             let newer = FigureNote::new(place, figure);

@@ -294,9 +294,12 @@ fn what_fails_is_not_done() {
         "a2",
         "`flushes_when_idle` is green: a flush takes the text.",
     ));
-    let mended = update(None, &messages, 1000);
-    assert!(!mended.contains("fails at"), "{mended}");
-    assert!(under(&mended, "### Done").contains("is green"), "{mended}");
+    let resolved = update(None, &messages, 1000);
+    assert!(!resolved.contains("fails at"), "{resolved}");
+    assert!(
+        under(&resolved, "### Done").contains("is green"),
+        "{resolved}"
+    );
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn extractive_holds_its_share_at_two_percent() {
     check_goals(SummaryMethod::Extractive, 2);
 }
 
-/// What was replaced, mended, finished or turned down is told as nothing else where there is no ledger either.
+/// What was replaced, resolved, finished or turned down is told as nothing else where there is no ledger either.
 #[test]
 fn extractive_prose_alone_shows_nothing_wrongly() {
     let measured = measures(SummaryMethod::Extractive, Facts::ProseAlone, 5);
