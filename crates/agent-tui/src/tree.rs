@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use agent_session::Navigation;
 use agent_session::runtime::{Command, Snapshot};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use session_model::{EntryId, Leaf, SessionTree};
+use session_model::{EntryId, EntryIndex, Leaf, SessionTree};
 
 use draw::Filter;
 pub use rows::{Rank, TreeRow, text_of};
@@ -16,6 +16,7 @@ pub use rows::{Rank, TreeRow, text_of};
 /// The tree of a session.
 #[derive(Debug)]
 pub struct TreeView {
+    tree: SessionTree,
     name: String,
     rows: Vec<TreeRow>,
     branches: usize,
@@ -70,6 +71,7 @@ impl TreeView {
         let rows = rows::rows(tree, leaf);
         let name = tree.name().unwrap_or_default();
         let mut view = Self {
+            tree: tree.clone(),
             name: session_model::text::clean(&name),
             branches: tree.leaves().len(),
             rows,
@@ -109,7 +111,7 @@ impl TreeView {
             if self.folded.contains(&place) {
                 hidden_below = Some(row.depth);
             }
-            if self.filter.shows(row) && (query.is_empty() || row.matches(&query)) {
+            if self.filter.shows(row) && (query.is_empty() || row.matches(&self.tree, &query)) {
                 self.visible.push(place);
             }
         }
@@ -182,14 +184,14 @@ impl TreeView {
             KeyCode::Char('e') => return self.edit(),
             KeyCode::Char('f') => {
                 if let Some(row) = self.chosen() {
-                    let entry = Some(EntryId::new(&self.rows[row].last));
+                    let entry = Some(self.id(self.rows[row].last));
                     return TreeStep::Go(Command::Fork { entry });
                 }
             }
             KeyCode::Char('c') => {
                 if let Some(row) = self.chosen() {
                     self.notice = Some("given to the terminal's clipboard");
-                    return TreeStep::Copy(EntryId::new(&self.rows[row].first));
+                    return TreeStep::Copy(self.id(self.rows[row].first));
                 }
             }
             KeyCode::Char('l') => {
@@ -237,8 +239,9 @@ impl TreeView {
                 };
                 let label = (!text.trim().is_empty()).then(|| text.trim().to_owned());
                 row.label.clone_from(&label);
+                let id = EntryId::new(self.tree.id(row.first));
                 return TreeStep::Do(Command::LabelEntry {
-                    id: EntryId::new(&row.first),
+                    id: id,
                     text: label,
                 });
             }
@@ -269,6 +272,10 @@ impl TreeView {
         self.show(Some(start));
     }
 
+    fn id(&self, entry: EntryIndex) -> EntryId {
+        EntryId::new(self.tree.id(entry))
+    }
+
     fn is_here(&self) -> bool {
         self.chosen().is_some_and(|row| self.rows[row].is_here)
     }
@@ -277,14 +284,16 @@ impl TreeView {
         match self.chosen().map(|row| &self.rows[row]) {
             None => TreeStep::Close,
             Some(row) if row.is_here => TreeStep::Close,
-            Some(row) => TreeStep::Go(navigate(&row.last, summarize)),
+            Some(row) => TreeStep::Go(navigate(self.id(row.last), summarize)),
         }
     }
 
     /// Goes to before a message of the user, whose text returns to the editor.
     fn edit(&self) -> TreeStep {
         match self.chosen().map(|row| &self.rows[row]) {
-            Some(row) if row.rank == Rank::Turn => TreeStep::Go(navigate(&row.first, false)),
+            Some(row) if row.rank == Rank::Turn => {
+                TreeStep::Go(navigate(self.id(row.first), false))
+            }
             Some(_) | None => TreeStep::Stay,
         }
     }
@@ -295,9 +304,9 @@ fn room(height: usize) -> usize {
     height.saturating_sub(4).max(1)
 }
 
-fn navigate(target: &str, summarize: bool) -> Command {
+fn navigate(target: EntryId, summarize: bool) -> Command {
     Command::Navigate(Navigation {
-        target: Some(EntryId::new(target)),
+        target: Some(target),
         summarize,
         focus: None,
         label: None,

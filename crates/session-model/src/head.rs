@@ -45,7 +45,37 @@ pub(crate) struct EntryHead<'a> {
     pub parent: Option<Option<Cow<'a, str>>>,
     /// The last entry of the write that it is part of, where it counts only with that one.
     pub part_of: Option<Cow<'a, str>>,
+    /// The role of its message, where the common spelling states it.
+    pub role: Option<StatedRole>,
     pub repair: Option<Repair>,
+}
+
+/// The role of a message as the beginning of its line states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatedRole {
+    /// The system or a developer.
+    System,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    ToolResult,
+    /// A command of the user.
+    BashExecution,
+}
+
+impl StatedRole {
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        Some(match name {
+            "system" | "developer" => Self::System,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "toolResult" => Self::ToolResult,
+            "bashExecution" => Self::BashExecution,
+            _ => return None,
+        })
+    }
 }
 
 /// Returns what the head of `line` says. Only the common spelling (type, id, parentId first)
@@ -77,13 +107,22 @@ pub(crate) fn plain_head(line: &[u8]) -> Option<EntryHead<'_>> {
         None => (None, rest.strip_prefix(b"null")?),
     };
     let part_of = rest.strip_prefix(b",\"partOf\":\"").and_then(plain_string);
+    let rest = part_of.map_or(rest, |(_, rest)| rest);
     Some(EntryHead {
         kind: Cow::Borrowed(kind),
         id: Some(Cow::Borrowed(id)),
         parent: Some(parent),
         part_of: part_of.map(|(last, _)| Cow::Borrowed(last)),
+        role: plain_role(rest),
         repair: None,
     })
+}
+
+/// Reads the role of a message that follows the timestamp.
+fn plain_role(rest: &[u8]) -> Option<StatedRole> {
+    let (_, rest) = plain_string(rest.strip_prefix(b",\"timestamp\":\"")?)?;
+    let (role, _) = plain_string(rest.strip_prefix(b",\"message\":{\"role\":\"")?)?;
+    StatedRole::of(role)
 }
 
 /// Splits off a string without escapes, up to its closing quote.
@@ -168,6 +207,7 @@ fn whole_head(line: &[u8]) -> Head<'_> {
             id: wire.id.map(Cow::Owned),
             parent: wire.parent_id.map(|parent| parent.map(Cow::Owned)),
             part_of: wire.part_of.map(Cow::Owned),
+            role: None,
             repair,
         }),
     }
@@ -175,7 +215,7 @@ fn whole_head(line: &[u8]) -> Head<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Head, plain_head, read_head};
+    use super::{Head, StatedRole, plain_head, read_head};
 
     #[test]
     fn the_common_spelling_and_any_other_give_the_same_head() {
@@ -188,6 +228,29 @@ mod tests {
             panic!("{:?}", read_head(null));
         };
         assert_eq!(head.parent, Some(None));
+    }
+
+    #[test]
+    fn a_role_is_stated_in_the_common_spelling_alone() {
+        let role = |line: &str| match read_head(line.as_bytes()) {
+            Head::Entry(head) => head.role,
+            other => panic!("{other:?}"),
+        };
+        let start = r#"{"type":"message","id":"a","parentId":null,"#;
+        let user = r#""timestamp":"t","message":{"role":"user","content":"x"}}"#;
+        assert_eq!(role(&format!("{start}{user}")), Some(StatedRole::User));
+        let part = r#""partOf":"b","#;
+        assert_eq!(
+            role(&format!("{start}{part}{user}")),
+            Some(StatedRole::User)
+        );
+        for other in [
+            r#""message":{"role":"user","content":"x"}}"#,
+            r#""timestamp":"t","message":{"content":"x","role":"user"}}"#,
+            r#""timestamp":"t","message":{"role":"new","content":"x"}}"#,
+        ] {
+            assert_eq!(role(&format!("{start}{other}")), None, "{other}");
+        }
     }
 
     #[test]

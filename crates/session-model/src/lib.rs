@@ -57,7 +57,7 @@ pub use encode::{
 pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,
 };
-pub use head::Header;
+pub use head::{Header, StatedRole};
 pub use llm::{
     LlmMessage, Wording, acknowledgement, convert_message, convert_to_llm, fence_for,
     restore_frame, resumed,

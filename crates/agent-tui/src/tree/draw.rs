@@ -122,7 +122,7 @@ impl TreeView {
     /// Returns a line with what was answered in the chosen row.
     fn answer(&self, width: usize, theme: Theme) -> Line<'static> {
         let row = self.chosen().map(|row| &self.rows[row]);
-        let text = row.map_or("", |row| row.answer.as_str());
+        let text = row.map_or("", |row| row.came(&self.tree).answer.as_str());
         match text {
             "" => Line::default(),
             text => line(cut(&format!("  -> {text}"), width), theme.dim()),
@@ -148,7 +148,7 @@ impl TreeView {
                 let notice = self
                     .notice
                     .unwrap_or("files on disk are not changed by a move");
-                let id = self.chosen().map(|row| self.rows[row].first.as_str());
+                let id = self.chosen().map(|row| self.tree.id(self.rows[row].first));
                 let id = session_model::text::clean(id.unwrap_or_default());
                 format!("{place}   {id}{filter}   {notice}")
             }
@@ -186,9 +186,10 @@ impl TreeView {
             0 => String::new(),
             tools => counted(tools, "tool"),
         };
+        let size = tokens(row.came(&self.tree).tokens);
         let figures = match width {
-            0..WIDE => format!("{:>7}", tokens(row.tokens)),
-            _ => format!("{tools:>9} {:>7}", tokens(row.tokens)),
+            0..WIDE => format!("{size:>7}"),
+            _ => format!("{tools:>9} {size:>7}"),
         };
         let here = if row.is_here && width >= WIDE {
             "  YOU ARE HERE"
@@ -199,7 +200,7 @@ impl TreeView {
         let behind = cut(&behind, width / 3);
         let used = columns(&head) + columns(&behind) + columns(&figures) + 1;
         let room = width.saturating_sub(used);
-        let text = cut(&row.text, room);
+        let text = cut(row.text(&self.tree), room);
         let gap = room.saturating_sub(columns(&text));
         let style = match (is_chosen, row.is_active) {
             (true, _) => theme.chosen(),

@@ -1,10 +1,13 @@
 //! The rows of a tree: a turn each, in the order of the screen.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use compaction_core::{Profile, TokenCount};
 use session_model::text::first_line;
-use session_model::{AgentMessage, Entry, EntryBody, EntryId, EntryIndex, Leaf, SessionTree};
+use session_model::{
+    AgentMessage, Entry, EntryBody, EntryId, EntryIndex, EntryKind, Leaf, SessionTree, StatedRole,
+};
 
 /// The most characters of a row's text.
 const TEXT: usize = 160;
@@ -22,19 +25,15 @@ pub enum Rank {
     Other,
 }
 
-/// A row of the tree.
-#[derive(Debug, Clone, PartialEq)]
+/// A row of the tree. What it says is read once it is drawn or searched: sessions have a hundred thousand entries.
+#[derive(Debug, Clone)]
 pub struct TreeRow {
     /// Its first entry.
-    pub first: String,
+    pub first: EntryIndex,
     /// Its last entry: where a move to this row leads.
-    pub last: String,
+    pub last: EntryIndex,
     /// What it is.
     pub rank: Rank,
-    /// The first line of what was said, without control characters.
-    pub text: String,
-    /// The first line of the newest answer in it, without control characters.
-    pub answer: String,
     /// The label.
     pub label: Option<String>,
     /// How far it is indented.
@@ -45,19 +44,67 @@ pub struct TreeRow {
     pub is_active: bool,
     /// Whether the session stands there.
     pub is_here: bool,
-    /// Whether it holds nothing but the system message.
-    pub is_system: bool,
+    /// Whether anybody but the system says anything in it.
+    says: bool,
     /// How many tools were called.
     pub tools: usize,
+    text: OnceCell<String>,
+    came: OnceCell<Came>,
+}
+
+/// What came of a turn.
+#[derive(Debug, Clone, Default)]
+pub struct Came {
+    /// The first line of the newest answer, without control characters.
+    pub answer: String,
     /// Its tokens.
     pub tokens: TokenCount,
 }
 
 impl TreeRow {
     /// Returns whether a text in lower case occurs in it.
-    pub fn matches(&self, query: &str) -> bool {
+    pub fn matches(&self, tree: &SessionTree, query: &str) -> bool {
         let label = self.label.as_deref().unwrap_or_default();
-        self.text.to_lowercase().contains(query) || label.to_lowercase().contains(query)
+        self.text(tree).to_lowercase().contains(query) || label.to_lowercase().contains(query)
+    }
+
+    /// Returns the first line of what was said, without control characters.
+    pub fn text(&self, tree: &SessionTree) -> &str {
+        self.text.get_or_init(|| {
+            let text = match tree.entry(self.first) {
+                Ok(entry) => text_of(&entry),
+                Err(_) => "(cannot be read)".to_owned(),
+            };
+            let line = first_line(&text, TEXT);
+            match self.rank {
+                Rank::Compaction => format!("compacted: {line}"),
+                Rank::Branch => format!("branch summary: {line}"),
+                Rank::Turn => line,
+                Rank::Other if text.trim().is_empty() => "(nothing said here yet)".to_owned(),
+                Rank::Other => format!("({}) {line}", tree.kind(self.first).name()),
+            }
+        })
+    }
+
+    /// Returns what came of it.
+    pub fn came(&self, tree: &SessionTree) -> &Came {
+        self.came.get_or_init(|| {
+            let mut came = Came::default();
+            let mut at = Some(self.last);
+            while let Some(index) = at {
+                let messages = tree.entry(index).map(|entry| entry.messages());
+                if let Some(message) = messages.ok().and_then(|mut messages| messages.pop()) {
+                    came.tokens += Profile::Own.counter().message(&message);
+                    if let AgentMessage::Assistant(answer) = &*message
+                        && came.answer.is_empty()
+                    {
+                        came.answer = first_line(&answer.content.joined_text("\n"), TEXT);
+                    }
+                }
+                at = tree.parent(index).filter(|_| index != self.first);
+            }
+            came
+        })
     }
 }
 
@@ -124,29 +171,20 @@ impl Builder<'_> {
         let mut opens = opens;
         let mut row: Option<TreeRow> = None;
         loop {
-            let entry = self.tree.entry(at).ok();
-            let rank = rank(entry.as_ref());
+            let (kind, role) = (self.tree.kind(at), self.tree.role(at));
+            let rank = rank(kind, role);
             if rank.is_some() || row.is_none() {
                 self.finish(row.take(), &mut opens);
-                row = Some(self.row(at, entry.as_ref(), rank.unwrap_or(Rank::Other), depth));
+                row = Some(row_of(at, rank.unwrap_or(Rank::Other), depth));
             }
             if let Some(row) = &mut row {
-                row.last = self.tree.id(at).to_owned();
+                row.last = at;
                 row.is_here |= self.leaf == Some(at);
                 row.is_active |= self.is_active[at.as_usize()];
-                if let Some(message) = entry.as_ref().and_then(|entry| entry.messages().pop()) {
-                    row.is_system &= matches!(*message, AgentMessage::System(_));
-                    row.tokens += Profile::Own.counter().message(&message);
-                    if let AgentMessage::Assistant(answer) = &*message {
-                        let text = first_line(&answer.content.joined_text("\n"), TEXT);
-                        if !text.is_empty() {
-                            row.answer = text;
-                        }
-                    }
-                    row.tools += usize::from(matches!(*message, AgentMessage::ToolResult(_)));
-                }
-                let id = EntryId::new(self.tree.id(at));
-                if row.label.is_none() {
+                row.says |= says(kind) && role != Some(StatedRole::System);
+                row.tools += usize::from(role == Some(StatedRole::ToolResult));
+                if row.label.is_none() && !self.labels.is_empty() {
+                    let id = EntryId::new(self.tree.id(at));
                     row.label = self.labels.get(&id).cloned();
                 }
             }
@@ -164,57 +202,50 @@ impl Builder<'_> {
         let Some(mut row) = row else {
             return;
         };
-        let says_nothing =
-            row.rank == Rank::Other && (row.tokens == TokenCount::ZERO || row.is_system);
-        if says_nothing && !row.is_here {
+        if row.rank == Rank::Other && !row.says && !row.is_here {
             return;
         }
         row.opens = std::mem::take(opens);
         self.rows.push(row);
     }
+}
 
-    fn row(&self, at: EntryIndex, entry: Option<&Entry>, rank: Rank, depth: usize) -> TreeRow {
-        let text = entry.map_or_else(|| "(cannot be read)".to_owned(), text_of);
-        let text = match rank {
-            Rank::Compaction => format!("compacted: {}", first_line(&text, TEXT)),
-            Rank::Branch => format!("branch summary: {}", first_line(&text, TEXT)),
-            Rank::Turn => first_line(&text, TEXT),
-            Rank::Other if text.trim().is_empty() => "(nothing said here yet)".to_owned(),
-            Rank::Other => format!(
-                "({}) {}",
-                self.tree.kind(at).name(),
-                first_line(&text, TEXT)
-            ),
-        };
-        TreeRow {
-            first: self.tree.id(at).to_owned(),
-            last: String::new(),
-            rank,
-            text,
-            answer: String::new(),
-            label: None,
-            depth,
-            opens: false,
-            is_active: false,
-            is_here: false,
-            is_system: true,
-            tools: 0,
-            tokens: TokenCount::ZERO,
-        }
+fn row_of(at: EntryIndex, rank: Rank, depth: usize) -> TreeRow {
+    TreeRow {
+        first: at,
+        last: at,
+        rank,
+        label: None,
+        depth,
+        opens: false,
+        is_active: false,
+        is_here: false,
+        says: false,
+        tools: 0,
+        text: OnceCell::new(),
+        came: OnceCell::new(),
     }
 }
 
 /// Returns what begins with an entry, if anything does.
-fn rank(entry: Option<&Entry>) -> Option<Rank> {
-    match &entry?.body {
-        EntryBody::Message(message) => match &**message {
-            AgentMessage::User(_) | AgentMessage::BashExecution(_) => Some(Rank::Turn),
-            _ => None,
-        },
-        EntryBody::Compaction(_) => Some(Rank::Compaction),
-        EntryBody::BranchSummary(_) => Some(Rank::Branch),
+fn rank(kind: EntryKind, role: Option<StatedRole>) -> Option<Rank> {
+    match (kind, role) {
+        (_, Some(StatedRole::User | StatedRole::BashExecution)) => Some(Rank::Turn),
+        (EntryKind::Compaction, _) => Some(Rank::Compaction),
+        (EntryKind::BranchSummary, _) => Some(Rank::Branch),
         _ => None,
     }
+}
+
+/// Returns whether entries of a kind are messages to a model.
+fn says(kind: EntryKind) -> bool {
+    matches!(
+        kind,
+        EntryKind::Message
+            | EntryKind::CustomMessage
+            | EntryKind::BranchSummary
+            | EntryKind::Compaction
+    )
 }
 
 /// Returns what an entry says.

@@ -159,7 +159,7 @@ fn rows_are_forked_copied_and_filtered() {
         let texts = view
             .visible
             .iter()
-            .map(|place| view.rows[*place].first.as_str());
+            .map(|place| tree.id(view.rows[*place].first));
         texts.collect::<Vec<_>>().join(" ")
     };
     let mut seen = vec![shown(&view)];

@@ -7,7 +7,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error as Unknown, StrDeserializer};
 use session_model::{
     AgentMessage, Compaction, Entry, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
-    SessionPath,
+    SessionPath, StatedRole,
 };
 
 use crate::ledger::{LedgerItem, LedgerKind};
@@ -17,8 +17,6 @@ use crate::source::SourceMessage;
 /// How much of what is not in the context a first ledger is read from whole, newest first, and of what is older how
 /// much of the user's words, in bytes: other agents' sessions may be of any size.
 const READ_BACK: u64 = 16 * 1024 * 1024;
-/// Within how many bytes of a line the role of its message stands.
-const HEAD: u64 = 1024;
 
 /// How far from its beginning a session has the document that it goes on from.
 const HANDED_WITHIN: usize = 16;
@@ -182,7 +180,7 @@ fn gather_within(path: &SessionPath<'_>, context: &SessionContext, most: u64) ->
         if all <= most {
             entries.push((index, Reading::Whole));
             gathered.read_from = Some(EntryId::new(tree.id(*index)));
-        } else if words <= most && may_be_the_users(path, *index) {
+        } else if words <= most && tree.role(*index) == Some(StatedRole::User) {
             words = words.saturating_add(tree.span(*index).len.into());
             entries.push((index, Reading::OfTheUser));
         }
@@ -207,20 +205,6 @@ fn gather_within(path: &SessionPath<'_>, context: &SessionContext, most: u64) ->
             }));
     }
     gathered
-}
-
-/// Returns whether the beginning of an entry's line names no other role than the user.
-fn may_be_the_users(path: &SessionPath<'_>, index: EntryIndex) -> bool {
-    let Ok(head) = path.tree().line_head(index, HEAD) else {
-        return false;
-    };
-    let head = String::from_utf8_lossy(&head);
-    let Some((_, role)) = head.split_once("\"role\"") else {
-        return true;
-    };
-    role.trim_start()
-        .strip_prefix(':')
-        .is_none_or(|role| role.trim_start().starts_with("\"user\""))
 }
 
 /// Returns the message of an entry, where it is no system message.

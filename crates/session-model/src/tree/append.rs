@@ -80,6 +80,7 @@ impl SessionTree {
             id_len: id.len() as u32,
             parent,
             kind,
+            role: head.role,
         });
         self.ids.push_str(&id);
         self.kinds.add(kind);

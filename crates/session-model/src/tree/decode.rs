@@ -404,6 +404,7 @@ impl Decoder {
             id_len,
             parent,
             kind,
+            role: head.role,
         });
     }
 }

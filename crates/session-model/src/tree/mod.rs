@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 
 use crate::body::{BodyError, Known, ReadEntry, read_entry};
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
-use crate::head::Header;
+use crate::head::{Header, StatedRole};
 use crate::source::{LineSource, SourceError, SourceFailure, Span};
 
 pub use append::AppendEntryError;
@@ -47,6 +47,7 @@ struct Row {
     id_len: u32,
     parent: u32,
     kind: EntryKind,
+    role: Option<StatedRole>,
 }
 
 /// Where a path ends.
@@ -157,6 +158,25 @@ impl SessionTree {
         self.kinds.has(kind)
     }
 
+    /// Returns the role of an entry's message, if it has one of those. The line is read only where its members stand in
+    /// another order than sessions are written in; else its beginning counts, whatever the body behind it.
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
+    pub fn role(&self, index: EntryIndex) -> Option<StatedRole> {
+        if self.kind(index) != EntryKind::Message {
+            return None;
+        }
+        let read = || match self.entry(index).ok()?.body {
+            EntryBody::Message(message) => StatedRole::of(message.role()),
+            _ => None,
+        };
+        let stated = self.row(index).role;
+        let stated = stated.filter(|_| !self.replaced.contains_key(&index));
+        stated.or_else(read)
+    }
+
     /// Returns whether no id is used twice.
     pub(crate) fn ids_are_unique(&self) -> bool {
         self.by_id.len() == self.rows.len()
@@ -197,25 +217,12 @@ impl SessionTree {
     ///
     /// Panics when `index` is of another tree and this one has no such row.
     pub fn raw_line(&self, index: EntryIndex) -> Result<Vec<u8>, SourceError> {
-        Ok(self.line_of(index, u64::MAX)?.into_owned())
+        Ok(self.line_of(index)?.into_owned())
     }
 
     /// Returns which reads of entries have failed since the session was opened, damage not counted.
     pub fn source_failure(&self) -> Option<SourceFailure> {
         self.source.failure()
-    }
-
-    /// Returns the first bytes of an entry's line, at most `most` of them: enough to look at, not to read.
-    ///
-    /// # Errors
-    ///
-    /// [`SourceError`] when the bytes cannot be read from the source.
-    ///
-    /// # Panics
-    ///
-    /// Panics when `index` is of another tree and this one has no such row.
-    pub fn line_head(&self, index: EntryIndex, most: u64) -> Result<Vec<u8>, SourceError> {
-        Ok(self.line_of(index, most)?.into_owned())
     }
 
     /// Returns the bytes of `span` as the session has them, which may hold several lines; `None` where this tree reads
@@ -231,16 +238,11 @@ impl SessionTree {
         }
     }
 
-    /// Returns the line of an entry, or the first `most` bytes of it.
-    fn line_of(&self, index: EntryIndex, most: u64) -> Result<Cow<'_, [u8]>, SourceError> {
-        let most = u32::try_from(most).unwrap_or(u32::MAX);
-        if let Some(line) = self.replaced.get(&index) {
-            let end = line.len().min(most as usize);
-            return Ok(Cow::Borrowed(&line[..end]));
+    fn line_of(&self, index: EntryIndex) -> Result<Cow<'_, [u8]>, SourceError> {
+        match self.replaced.get(&index) {
+            Some(line) => Ok(Cow::Borrowed(line)),
+            None => self.source.line(self.span(index)),
         }
-        let mut span = self.span(index);
-        span.len = span.len.min(most);
-        self.source.line(span)
     }
 
     /// Returns an entry with its body.
@@ -273,7 +275,7 @@ impl SessionTree {
     }
 
     pub(crate) fn read(&self, index: EntryIndex) -> Result<ReadEntry, BodyError> {
-        let bytes = self.line_of(index, u64::MAX)?;
+        let bytes = self.line_of(index)?;
         read_entry(
             &bytes,
             Known {
