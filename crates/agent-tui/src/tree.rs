@@ -240,10 +240,7 @@ impl TreeView {
                 let label = (!text.trim().is_empty()).then(|| text.trim().to_owned());
                 row.label.clone_from(&label);
                 let id = EntryId::new(self.tree.id(row.first));
-                return TreeStep::Do(Command::LabelEntry {
-                    id: id,
-                    text: label,
-                });
+                return TreeStep::Do(Command::LabelEntry { id, text: label });
             }
             KeyCode::Backspace => {
                 text.pop();
