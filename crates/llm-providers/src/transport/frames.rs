@@ -5,6 +5,7 @@ use std::pin::Pin;
 
 use aws_smithy_eventstream::frame::{DecodedFrame, MessageFrameDecoder};
 use aws_smithy_types::event_stream::Message;
+use aws_smithy_types::str_bytes::StrBytes;
 use bytes::{Bytes, BytesMut};
 use futures_core::Stream;
 use futures_util::StreamExt;
@@ -95,7 +96,7 @@ fn data_of(message: &Message) -> Result<Option<String>, String> {
     let header = |name: &str| {
         let mut headers = message.headers().iter();
         let header = headers.find(|header| header.name().as_str() == name)?;
-        header.value().as_string().ok().map(|text| text.as_str())
+        header.value().as_string().ok().map(StrBytes::as_str)
     };
     let payload = std::str::from_utf8(message.payload())
         .map_err(|_| "a frame of the answer is not valid UTF-8".to_owned())?;
