@@ -1,10 +1,12 @@
 //! Tests of the tree.
 
+use std::sync::Arc;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
-use session_model::{SessionTree, decode_bytes};
+use session_model::{Decoder, SessionTree, decode_bytes};
 
-use super::{TreeStep, TreeView};
+use super::{Rank, TreeStep, TreeView};
 use crate::text::{columns, text_of};
 use crate::theme::Theme;
 
@@ -206,4 +208,28 @@ fn of_a_hundred_thousand_entries_only_visible_rows_are_drawn() {
     press(&mut view, KeyCode::Char('z'));
     assert_eq!(view.visible.len(), 0);
     assert_eq!(view.draw(80, 24, Theme::None).rows.len(), 22);
+}
+
+#[test]
+fn rows_are_made_without_reading_what_was_said() {
+    let line = |id: &str, parent: &str, role: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"t","message":{{"role":"{role}","content":"x"}}}}"#
+        )
+    };
+    let lines = [
+        r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+        line("e1", "null", "user"),
+        line("e2", "\"e1\"", "assistant"),
+        line("e3", "\"e2\"", "toolResult"),
+        line("e4", "\"e3\"", "user"),
+    ];
+    let mut decoder = Decoder::new();
+    decoder.feed(format!("{}\n", lines.join("\n")).as_bytes());
+    // A source that has nothing to read.
+    let tree = decoder.finish(Arc::new(Vec::new())).tree;
+    let view = view(&tree, false);
+    let rows: Vec<_> = view.rows.iter().map(|row| (row.rank, row.tools)).collect();
+    assert_eq!(rows, [(Rank::Turn, 1), (Rank::Turn, 0)]);
+    assert!(draw(&view, 80, 24).contains("o (cannot be read)"));
 }
