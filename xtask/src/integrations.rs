@@ -74,8 +74,16 @@ fn drive(peers: &[&str]) -> Outcome {
     succeed(node.args(peers))
 }
 
+/// Returns oh-my-pi's runtime and script, if it is installed.
+pub fn omp() -> Outcome<Option<(PathBuf, PathBuf)>> {
+    let modules = folder("omp")?.join("node_modules");
+    let runtime = modules.join(format!("@oven/bun-{}/bin/bun", platform()));
+    let script = modules.join("@oh-my-pi/pi-coding-agent/dist/cli.js");
+    Ok((runtime.is_file() && script.is_file()).then_some((runtime, script)))
+}
+
 /// Returns the Node that the peers run on.
-fn node() -> Outcome<PathBuf> {
+pub fn node() -> Outcome<PathBuf> {
     let version = output(Command::new("node").arg("--version"))?;
     let mut numbers = version.trim().trim_start_matches('v').split('.');
     let mut next = || numbers.next().and_then(|number| number.parse().ok());

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::live::busy;
 use super::table::Table;
+use crate::integrations;
 use crate::run::{Outcome, target};
 
 /// The size of the terminal.
@@ -24,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often each first screen is measured; the median counts.
 const RUNS: usize = 7;
 
-/// The same for pi, which takes seconds.
-const PI_RUNS: usize = 3;
+/// The same for peers, which take seconds.
+const PEER_RUNS: usize = 3;
 
 /// How long a program is left alone after its first screen.
 const SETTLE: Duration = Duration::from_millis(1000);
@@ -45,8 +46,49 @@ const IDLE: Duration = Duration::from_secs(10);
 /// What the editor shows where nothing is in it.
 const READY: &str = "ask something";
 
-/// What pi shows at the bottom of its first screen.
-const PI_READY: &str = "(auto)";
+/// A peer that opens the same session in a terminal.
+struct Peer {
+    name: &'static str,
+    /// The program, and what goes before the arguments of a run.
+    command: (PathBuf, Vec<String>),
+    /// The argument that names a session.
+    session: &'static str,
+    /// What it shows at the bottom of its first screen.
+    ready: &'static str,
+}
+
+/// Returns the peers that are installed: pi by its script, oh-my-pi where `cargo xtask integrations` installs it.
+fn peers(pi: Option<&Path>, folder: &Path) -> Outcome<Vec<Peer>> {
+    let mut peers = Vec::new();
+    if let Some(pi) = pi {
+        let arguments = vec![pi.display().to_string(), "--offline".to_owned()];
+        peers.push(Peer {
+            name: "pi",
+            command: (integrations::node()?, arguments),
+            session: "--session",
+            ready: "(auto)",
+        });
+    }
+    match integrations::omp()? {
+        Some((program, script)) => {
+            // Without its first questions.
+            let settings = folder.join(".omp/agent");
+            let written = std::fs::create_dir_all(&settings)
+                .and_then(|()| std::fs::write(settings.join("config.yml"), "setupVersion: 2\n"));
+            written.map_err(|error| format!("{}: {error}", settings.display()))?;
+            let script = script.display().to_string();
+            let arguments = [&script, "--no-title", "--no-lsp"].map(str::to_owned);
+            peers.push(Peer {
+                name: "oh-my-pi",
+                command: (program, arguments.into()),
+                session: "--resume",
+                ready: "π >",
+            });
+        }
+        None => eprintln!("oh-my-pi is not measured: `cargo xtask integrations` installs it"),
+    }
+    Ok(peers)
+}
 
 /// A measurement: what, its value with a unit, and the goal.
 fn row(what: &str, value: String, goal: &str) -> Vec<String> {
@@ -60,7 +102,7 @@ fn load() -> String {
     load.unwrap_or("unknown").to_owned()
 }
 
-/// Measures `program`, and pi where it is installed; `session` is one of 100,000 entries.
+/// Measures `program`, and peers that are installed; `session` is one of 100,000 entries.
 pub fn measure(program: &Path, pi: Option<&Path>, session: &Path) -> Outcome<Table> {
     let before = load();
     let folder = target().join("bench").join("terminal");
@@ -68,8 +110,8 @@ pub fn measure(program: &Path, pi: Option<&Path>, session: &Path) -> Outcome<Tab
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let copy = Copied::of(session, &folder)?;
     let mut rows = own(program, &folder, &copy)?;
-    if let Some(pi) = pi {
-        rows.extend(of_pi(pi, &folder, &copy)?);
+    for peer in peers(pi, &folder)? {
+        rows.extend(of_peer(&peer, &folder, &copy)?);
     }
     let bytes = std::fs::metadata(session).map_or(0, |about| about.len());
     let notes = vec![
@@ -184,23 +226,24 @@ fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<Strin
     ])
 }
 
-/// Measures the first screens of pi.
-fn of_pi(script: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<String>>> {
-    let script = script.display().to_string();
-    let start = |more: &[&str]| {
-        let arguments = [&[script.as_str(), "--offline"], more].concat();
-        Terminal::start(Path::new("node"), folder, &arguments)
+/// Measures the first screens of a peer.
+fn of_peer(peer: &Peer, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<String>>> {
+    let (program, before) = &peer.command;
+    let first_screen = |more: &[&str]| {
+        let before = before.iter().map(String::as_str);
+        let arguments: Vec<&str> = before.chain(more.iter().copied()).collect();
+        Terminal::start(program, folder, &arguments)?.wait_for(peer.ready)
     };
     let (mut first, mut large) = (Vec::new(), Vec::new());
-    for _ in 0..PI_RUNS {
-        first.push(start(&["--no-session"])?.wait_for(PI_READY)?);
-        large.push(start(&["--session", &session.path()?])?.wait_for(PI_READY)?);
+    for _ in 0..PEER_RUNS {
+        first.push(first_screen(&["--no-session"])?);
+        large.push(first_screen(&[peer.session, &session.path()?])?);
     }
-    let first = millis(median(first));
-    let large = millis(median(large));
+    let name = peer.name;
+    let shown = |what: &str, times| row(&format!("{name}: {what}"), millis(median(times)), "-");
     Ok(vec![
-        row("pi: first screen of the program", first, "-"),
-        row("pi: first screen of the session", large, "-"),
+        shown("first screen of the program", first),
+        shown("first screen of the session", large),
     ])
 }
 
