@@ -1,10 +1,16 @@
 //! Sessions of other programs: recognized where a session is opened, and read as one of the family.
 
-use std::io::BufWriter;
+use std::borrow::Cow;
+use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use session_import::{Format, ImportReport, Origin, detect, import, nearest_miss};
+use session_import::{
+    FindSession, Format, ImportError, ImportReport, Origin, ReadLater, detect, import,
+    import_without_results, nearest_miss,
+};
 use session_model::text::clean;
+use session_model::{LineSource, SourceError, SourceFailure, Span};
 use session_store::{Advice, ReadObserver, SessionFile, StoreError};
 use tempfile::SpooledTempFile;
 
@@ -36,19 +42,27 @@ pub fn convert(
     path: &Path,
     format: Format,
     bytes: Bytes,
-    with_checksum: bool,
     is_cancelled: IsCancelled,
 ) -> Result<Converted, StoreError> {
     let input = bytes.input(path)?;
-    let sha256 = match with_checksum {
-        true => Some(sha256(path, &input)?),
-        false => None,
-    };
+    let sha256 = sha256(path, &input)?;
     let shown = path.display().to_string();
     let origin = Origin {
         path: &shown,
-        sha256: sha256.as_deref(),
+        sha256: Some(&sha256),
     };
+    let (lines, report) = collect(path, is_cancelled, |find, lines| {
+        import(format, &input, &origin, find, lines)
+    })?;
+    Ok(Converted { lines, report })
+}
+
+/// Returns the lines that `write` writes, and what it returns.
+fn collect<T>(
+    path: &Path,
+    is_cancelled: IsCancelled,
+    write: impl FnOnce(&FindSession<'_>, &mut dyn Write) -> Result<T, ImportError>,
+) -> Result<(Bytes, T), StoreError> {
     let kept = Cancellable::new(SpooledTempFile::new(IN_MEMORY), is_cancelled);
     let mut lines = BufWriter::with_capacity(256 * 1024, kept);
     let find = |id: &str| {
@@ -56,19 +70,16 @@ pub fn convert(
         let bytes = Bytes::File.unpacked(&path, is_cancelled).ok()?;
         bytes.input(&path).ok()
     };
-    let report = import(format, &input, &origin, &find, &mut lines);
+    let written = write(&find, &mut lines);
     if is_cancelled() {
         return Err(StoreError::Cancelled);
     }
-    let report = report.map_err(|error| StoreError::session(path, error.to_string()))?;
+    let written = written.map_err(|error| StoreError::session(path, error.to_string()))?;
     let lines = lines.into_inner().map_err(|error| {
         let text = format!("cannot keep the converted session: {}", error.error());
         StoreError::session(path, text)
     })?;
-    Ok(Converted {
-        lines: Bytes::of_spooled(lines.into_inner()),
-        report,
-    })
+    Ok((Bytes::of_spooled(lines.into_inner()), written))
 }
 
 /// Reads a session of a known format.
@@ -82,8 +93,18 @@ pub fn open(
     observer: &mut dyn ReadObserver,
     is_cancelled: IsCancelled,
 ) -> Result<(SessionFile, ReadAs), StoreError> {
-    let Converted { lines, mut report } = convert(path, format, bytes, false, is_cancelled)?;
-    let mut session = lines.session(path, observer)?;
+    let input = bytes.input(path)?;
+    let shown = path.display().to_string();
+    let origin = Origin {
+        path: &shown,
+        sha256: None,
+    };
+    let (lines, (mut report, results)) = collect(path, is_cancelled, |find, lines| {
+        import_without_results(format, &input, &origin, find, lines)
+    })?;
+    let mut session = lines
+        .session(path, observer)?
+        .reading_through(|lines| Arc::new(WithResults { lines, results }));
     report.diagnostics.append(&mut session.decoded.diagnostics);
     session.decoded.diagnostics = report.diagnostics.clone();
     let skipped = match report.skipped.len() {
@@ -97,6 +118,34 @@ pub fn open(
         clean(&report.session_id)
     );
     Ok((session, ReadAs { format, line }))
+}
+
+/// The lines of a session whose results are read where they stand.
+struct WithResults {
+    lines: Arc<dyn LineSource>,
+    results: ReadLater,
+}
+
+impl LineSource for WithResults {
+    fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError> {
+        let line = self.lines.line(span)?;
+        match self.results.line(&line) {
+            Some(whole) => whole.map(Cow::Owned),
+            None => Ok(line),
+        }
+    }
+
+    fn stored(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError> {
+        self.lines.line(span)
+    }
+
+    fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
+        self.results.source(stored)
+    }
+
+    fn failure(&self) -> Option<SourceFailure> {
+        self.lines.failure().or_else(|| self.results.failure())
+    }
 }
 
 /// Returns why a session of another program is not written to.

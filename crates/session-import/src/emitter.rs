@@ -1,6 +1,7 @@
 //! Entries that go out: ids, parents, times, counts.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use serde_json::json;
@@ -13,6 +14,8 @@ use session_model::{
 
 use crate::error::ImportError;
 use crate::format::Format;
+use crate::input::Input;
+use crate::later::{self, ResultPlace};
 use crate::report::{ImportReport, count};
 use crate::{IMPORT_ENTRY, Origin};
 
@@ -55,6 +58,8 @@ pub(crate) struct CallResult {
     pub is_error: bool,
     pub details: Option<RawJson>,
     pub at: Option<Timestamp>,
+    /// Where all but the id and the time stands, if it is read once somebody asks for it.
+    pub later: Option<ResultPlace>,
 }
 
 /// A call that waits for its result.
@@ -64,12 +69,20 @@ pub(crate) struct PendingCall {
     pub name: String,
 }
 
+/// Where entries are written to.
+pub(crate) struct Out<'a> {
+    pub lines: &'a mut dyn Write,
+    /// Takes the logs whose results are read later; `None` where they are read now.
+    pub logs: Option<&'a mut Vec<Input>>,
+}
+
 /// Writes entries.
 pub(crate) struct Emitter<'a> {
-    out: &'a mut dyn Write,
+    out: Out<'a>,
     pub report: ImportReport,
     pub diagnostics: Diagnostics,
-    taken: BTreeSet<EntryId>,
+    /// Hashes of the ids that are taken; ids that share one count as the same, which costs nothing but a longer id.
+    taken: HashSet<u64>,
     /// The entry that roots of the source stand under.
     pub root: EntryId,
     last: EntryId,
@@ -78,12 +91,12 @@ pub(crate) struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    pub fn new(format: Format, out: &'a mut dyn Write) -> Self {
+    pub fn new(format: Format, out: Out<'a>) -> Self {
         Self {
             out,
             report: ImportReport::new(format),
             diagnostics: Diagnostics::default(),
-            taken: BTreeSet::new(),
+            taken: HashSet::new(),
             root: EntryId::new(""),
             last: EntryId::new(""),
             clock: Timestamp::from_millis(0),
@@ -170,17 +183,28 @@ impl<'a> Emitter<'a> {
             false => EntryId::of_position(self.written),
         };
         let mut more = 1;
-        while self.taken.contains(&id) {
+        while !self.taken.insert(hash_of(&id)) {
             more += 1;
             id = EntryId::new(&format!("{:08x}.{more}", self.written));
         }
-        self.taken.insert(id.clone());
         id
     }
 
     fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.out.write_all(line.as_bytes())?;
-        Ok(self.out.write_all(b"\n")?)
+        self.out.lines.write_all(line.as_bytes())?;
+        Ok(self.out.lines.write_all(b"\n")?)
+    }
+
+    /// Returns whether results are only named, and read once somebody asks for them.
+    pub fn reads_later(&self) -> bool {
+        self.out.logs.is_some()
+    }
+
+    /// Says in which logs results stand that are read later.
+    pub fn name_logs<'i>(&mut self, logs: impl IntoIterator<Item = &'i Input>) {
+        if let Some(named) = &mut self.out.logs {
+            named.extend(logs.into_iter().cloned());
+        }
     }
 
     /// Writes a message of the user.
@@ -241,25 +265,27 @@ impl<'a> Emitter<'a> {
             }
         });
         let at = result.at.or(place.at);
-        let mut draft = MessageDraft::new(AgentMessage::ToolResult(ToolResultMessage {
-            tool_call_id: call.id,
-            tool_name: call.name,
-            content: Content::Blocks(result.content),
-            is_error: result.is_error,
-            timestamp: at,
-        }))?;
-        match result.details {
-            Some(details) if details.get().len() > LONGEST_DETAILS => {
-                self.report.lose("details of a result (too long)");
-            }
-            Some(details) => draft = draft.with_details(details),
-            None => {}
+        let source_id = result.id.clone();
+        if let Some(later) = result.later {
+            self.clock = at.unwrap_or(self.clock);
+            let id = self.fresh_id(&source_id);
+            let stamp = Stamp {
+                id: id.clone(),
+                parent: Some(place.parent.clone()),
+                timestamp: self.clock,
+                part_of: None,
+            };
+            self.line(&later::line(&stamp, &call, at, later))?;
+            count(&mut self.report.entries, "message");
+            self.last = id.clone();
+            return Ok(id);
         }
+        let draft = result_draft(call, result, at, &mut self.report)?;
         let place = Place {
             parent: place.parent.clone(),
             at,
         };
-        self.write(&result.id, &place, &EntryDraft::Message(Box::new(draft)))
+        self.write(&source_id, &place, &draft)
     }
 
     /// Writes what the model saw and nobody said: a message that people are not shown.
@@ -384,6 +410,36 @@ impl<'a> Emitter<'a> {
         self.report.diagnostics = diagnostics;
         Ok(self.report)
     }
+}
+
+/// Returns the message that a result of a call becomes.
+pub(crate) fn result_draft(
+    call: PendingCall,
+    result: CallResult,
+    at: Option<Timestamp>,
+    report: &mut ImportReport,
+) -> Result<EntryDraft, ImportError> {
+    let mut draft = MessageDraft::new(AgentMessage::ToolResult(ToolResultMessage {
+        tool_call_id: call.id,
+        tool_name: call.name,
+        content: Content::Blocks(result.content),
+        is_error: result.is_error,
+        timestamp: at,
+    }))?;
+    match result.details {
+        Some(details) if details.get().len() > LONGEST_DETAILS => {
+            report.lose("details of a result (too long)");
+        }
+        Some(details) => draft = draft.with_details(details),
+        None => {}
+    }
+    Ok(EntryDraft::Message(Box::new(draft)))
+}
+
+fn hash_of(id: &EntryId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn kind_of(draft: &EntryDraft) -> &'static str {

@@ -38,6 +38,7 @@ mod format;
 mod gemini;
 mod input;
 mod json;
+mod later;
 mod opencode;
 mod partial;
 mod parts;
@@ -48,12 +49,15 @@ mod user_message;
 
 use std::io::Write;
 
+use emitter::Out;
+
 pub use detect::{NearMiss, detect, nearest_miss};
 pub use error::ImportError;
 pub use examine::{Examined, examine};
 pub use export::{ExportError, ExportReport, Target, export};
 pub use format::Format;
 pub use input::Input;
+pub use later::ReadLater;
 pub use report::ImportReport;
 
 /// The custom type of the first entry of an imported session, and of what was copied for its context.
@@ -85,6 +89,42 @@ pub fn import(
     origin: &Origin<'_>,
     find: &FindSession<'_>,
     out: &mut dyn Write,
+) -> Result<ImportReport, ImportError> {
+    let out = Out {
+        lines: out,
+        logs: None,
+    };
+    write(format, input, origin, find, out)
+}
+
+/// Writes the session as [`import`] does, but leaves the results of calls, most of the bytes, where they are: in their
+/// place stand short lines for which [`ReadLater`] gives the whole ones. What is lost in results is not reported.
+///
+/// # Errors
+///
+/// Those of [`import`].
+pub fn import_without_results(
+    format: Format,
+    input: &Input,
+    origin: &Origin<'_>,
+    find: &FindSession<'_>,
+    out: &mut dyn Write,
+) -> Result<(ImportReport, ReadLater), ImportError> {
+    let mut logs = Vec::new();
+    let out = Out {
+        lines: out,
+        logs: Some(&mut logs),
+    };
+    let report = write(format, input, origin, find, out)?;
+    Ok((report, ReadLater::new(format, logs)))
+}
+
+fn write(
+    format: Format,
+    input: &Input,
+    origin: &Origin<'_>,
+    find: &FindSession<'_>,
+    out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     match format {
         Format::ClaudeCode => claude::import(input, origin, out),

@@ -1,12 +1,10 @@
 //! opencode: what `opencode export` prints, one JSON document with messages and their parts.
 
-use std::io::Write;
-
 use session_model::{Block, Content, Cost, EntryId, FirstKept, StopReason, Usage};
 
 use crate::Origin;
 use crate::content::{Answer, call, compaction, image_of_url, thinking};
-use crate::emitter::{Begin, CallResult, Emitter, PendingCall, Place};
+use crate::emitter::{Begin, CallResult, Emitter, Out, PendingCall, Place};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, cut_off};
@@ -22,7 +20,7 @@ const PRUNED: &str = "[Old result of a tool, cleared]";
 pub(crate) fn import(
     input: &Input,
     origin: &Origin<'_>,
-    out: &mut dyn Write,
+    out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let (_, text) = input.document()?;
     let empty = || ImportError::Empty(Format::Opencode);
@@ -300,6 +298,7 @@ impl Writer<'_, '_> {
                     is_error,
                     details: details(state.raw("metadata")),
                     at: time.time("end"),
+                    later: None,
                 })
             }
             // Pending or running: it was interrupted.

@@ -1,12 +1,10 @@
 //! qwen-code: a tree of records with parts of the Gemini API; several lines may be one record.
 
-use std::io::Write;
-
 use session_model::{Block, FirstKept};
 
 use crate::Origin;
 use crate::content::{Answer, compaction, is_blank};
-use crate::emitter::{Begin, CallResult, Emitter, Place};
+use crate::emitter::{Begin, CallResult, Emitter, Out, Place};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
@@ -29,9 +27,10 @@ struct Scan {
 pub(crate) fn import(
     input: &Input,
     origin: &Origin<'_>,
-    out: &mut dyn Write,
+    out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let mut emitter = Emitter::new(Format::QwenCode, out);
+    emitter.name_logs([input]);
     let scan = scan(input, &mut emitter)?;
     let records = &scan.records;
     if records.list.is_empty() {
@@ -180,29 +179,28 @@ impl WriteUnit for Bodies<'_> {
         }
     }
 
-    fn result(
-        &self,
-        _emitter: &mut Emitter<'_>,
-        at: ResultAt,
-    ) -> Result<Option<CallResult>, ImportError> {
-        let head = &self.records.list[at.record];
-        let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
-        let parts = parts_of(&record).into_iter();
-        let mut responses = parts.filter_map(|part| part.object("functionResponse"));
-        let Some(function) = responses.nth(at.block) else {
-            return Ok(None);
-        };
-        let status = record.object("toolCallResult").unwrap_or_default();
-        let mut result = response(&function);
-        result.at = head.at;
-        result.is_error |= status.text("status").as_deref() == Some("error");
-        if at.block == 0 {
-            result.id = head.uuid().to_owned();
-            result.details = details(record.raw("toolCallResult"));
-        }
-        Ok(Some(result))
+    fn source(&self) -> (&Input, &Records) {
+        (self.input, self.records)
     }
+
+    fn read_result(&self, text: &str, block: usize, _: &mut ImportReport) -> Option<CallResult> {
+        read_result(text, block)
+    }
+}
+
+/// Returns one of the results that a record has.
+pub(crate) fn read_result(text: &str, block: usize) -> Option<CallResult> {
+    let record = Object::parse(text).unwrap_or_default();
+    let parts = parts_of(&record).into_iter();
+    let mut responses = parts.filter_map(|part| part.object("functionResponse"));
+    let function = responses.nth(block)?;
+    let status = record.object("toolCallResult").unwrap_or_default();
+    let mut result = response(&function);
+    result.is_error |= status.text("status").as_deref() == Some("error");
+    if block == 0 {
+        result.details = details(record.raw("toolCallResult"));
+    }
+    Some(result)
 }
 
 impl Bodies<'_> {

@@ -60,6 +60,23 @@ pub trait LineSource: Send + Sync {
     /// [`SourceError`] when the bytes cannot be read.
     fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError>;
 
+    /// Returns the bytes of `span` as they are stored, which may hold several lines. A stored line may stand for a
+    /// longer one that [`line`](Self::line) gives.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] when the bytes cannot be read.
+    fn stored(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError> {
+        self.line(span)
+    }
+
+    /// Returns bytes in which the texts stand that a stored line leaves out, perhaps written as JSON in another way:
+    /// what a search looks at before it has the line read. `None` where the line leaves nothing out.
+    fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
+        let _ = stored;
+        None
+    }
+
     /// Returns which reads have failed so far. Who reads may pass over an entry that is damaged; one that could not
     /// be read is another matter, and whoever writes a summary asks here first.
     fn failure(&self) -> Option<SourceFailure> {

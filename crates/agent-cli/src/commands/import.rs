@@ -41,8 +41,7 @@ pub(super) fn run(args: &ImportArgs, _: &Global) -> Result<Outcome, Error> {
             "no session of another program; one of pi, oh-my-pi or agent-cli needs no import";
         return Err(Error::session(path, reason));
     };
-    let Converted { lines, report } =
-        convert(path, format, bytes, true, crate::cancel::is_cancelled)?;
+    let Converted { lines, report } = convert(path, format, bytes, crate::cancel::is_cancelled)?;
     let contents = lines.contents(path)?;
     write_new::<&str>(&args.out, contents, true, &[])?;
     let mut document = json!(report);

@@ -114,13 +114,16 @@ impl Prefilter {
             signs[line].marker = true;
         });
         let Some(runs) = &self.runs else {
+            for (signs, line) in signs.iter_mut().zip(lines) {
+                let more = tree.left_out(&bytes[line]);
+                signs.marker |= more.is_some_and(|more| match more {
+                    Ok(more) => self.marker.find(&more).is_some(),
+                    Err(_) => true,
+                });
+            }
             return signs;
         };
-        let is_printable = |at: &usize| {
-            let next = bytes.get(at + ESCAPE.len());
-            next.is_some_and(|digit| (b'2'..=b'7').contains(digit))
-        };
-        let escapes = self.escape.find_iter(&bytes).filter(is_printable);
+        let escapes = self.escapes(&bytes);
         mark(&lines, escapes, |line| signs[line].term = true);
         let mut at = 0;
         let mut line = 0;
@@ -135,7 +138,26 @@ impl Prefilter {
                 at = hit.end();
             }
         }
+        for (signs, line) in signs.iter_mut().zip(lines) {
+            match tree.left_out(&bytes[line]) {
+                None => {}
+                Some(Ok(more)) => {
+                    signs.term |= runs.is_match(&*more) || self.escapes(&more).next().is_some();
+                    signs.marker |= self.marker.find(&more).is_some();
+                }
+                Some(Err(_)) => *signs = everything,
+            }
+        }
         signs
+    }
+
+    /// Returns where characters are escaped that could be part of a term.
+    fn escapes<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+        let is_printable = |at: &usize| {
+            let next = bytes.get(at + ESCAPE.len());
+            next.is_some_and(|digit| (b'2'..=b'7').contains(digit))
+        };
+        self.escape.find_iter(bytes).filter(is_printable)
     }
 }
 

@@ -3,8 +3,8 @@
 use session_model::{Block, StopReason, Usage};
 
 use crate::content::image;
-use crate::emitter::Emitter;
 use crate::json::{self, Object};
+use crate::report::ImportReport;
 use crate::user_message::UserParts;
 
 /// How texts begin that the program writes into messages of the user, and what they are.
@@ -37,7 +37,7 @@ fn injected_kind(text: &str) -> Option<&'static str> {
 
 /// Returns what a message with the role of the user holds; `whole` says what it is where the program wrote all of it.
 pub(super) fn user_parts(
-    emitter: &mut Emitter<'_>,
+    report: &mut ImportReport,
     message: &Object<'_>,
     whole: Option<&'static str>,
 ) -> UserParts {
@@ -57,7 +57,7 @@ pub(super) fn user_parts(
         match block.text("type").as_deref() {
             Some("tool_result") => {}
             _ => {
-                if let Some(block) = plain_block(emitter, &block, "message of the user") {
+                if let Some(block) = plain_block(report, &block, "message of the user") {
                     add(block);
                 }
             }
@@ -67,7 +67,7 @@ pub(super) fn user_parts(
 }
 
 /// Returns a text or an image; anything else is counted as lost.
-fn plain_block(emitter: &mut Emitter<'_>, block: &Object<'_>, of: &str) -> Option<Block> {
+fn plain_block(report: &mut ImportReport, block: &Object<'_>, of: &str) -> Option<Block> {
     let kind = block.text("type").unwrap_or_default();
     let source = block.object("source").unwrap_or_default();
     match (kind.as_str(), source.text("data")) {
@@ -77,25 +77,25 @@ fn plain_block(emitter: &mut Emitter<'_>, block: &Object<'_>, of: &str) -> Optio
             Some(image(data, mime))
         }
         _ => {
-            emitter.report.lose(&format!("block of a {of}: {kind}"));
+            report.lose(&format!("block of a {of}: {kind}"));
             None
         }
     }
 }
 
-pub(super) fn result_blocks(emitter: &mut Emitter<'_>, block: &Object<'_>) -> Vec<Block> {
+pub(super) fn result_blocks(report: &mut ImportReport, block: &Object<'_>) -> Vec<Block> {
     if let Some(text) = block.text("content") {
         return vec![Block::text(text)];
     }
     let mut blocks = Vec::new();
     for block in block.objects("content") {
-        blocks.extend(plain_block(emitter, &block, "result"));
+        blocks.extend(plain_block(report, &block, "result"));
     }
     blocks
 }
 
 /// Returns what an attachment tells the model, as far as it is text or images.
-pub(super) fn attachment_blocks(emitter: &mut Emitter<'_>, attachment: &Object<'_>) -> Vec<Block> {
+pub(super) fn attachment_blocks(report: &mut ImportReport, attachment: &Object<'_>) -> Vec<Block> {
     let content = attachment.object("content").unwrap_or_default();
     let file = content.object("file").unwrap_or_default();
     let found = [
@@ -119,7 +119,7 @@ pub(super) fn attachment_blocks(emitter: &mut Emitter<'_>, attachment: &Object<'
     }
     if blocks.is_empty() {
         for block in attachment.objects("prompt") {
-            blocks.extend(plain_block(emitter, &block, "queued message"));
+            blocks.extend(plain_block(report, &block, "queued message"));
         }
         let texts = attachment.texts("content").into_iter();
         blocks.extend(texts.map(Block::text));

@@ -10,7 +10,8 @@ use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
 use crate::json::{self, Object};
-use crate::threads::{ResultAt, Unit, UnitKind, WriteUnit};
+use crate::report::ImportReport;
+use crate::threads::{Records, ResultAt, Unit, UnitKind, WriteUnit};
 use crate::user_message::{Ends, add_end};
 
 /// Gives the bodies of records.
@@ -63,34 +64,39 @@ impl WriteUnit for Bodies<'_> {
         }
     }
 
-    fn result(
-        &self,
-        emitter: &mut Emitter<'_>,
-        at: ResultAt,
-    ) -> Result<Option<CallResult>, ImportError> {
-        let head = &self.scan.records.list[at.record];
-        let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
-        let message = record.object("message").unwrap_or_default();
-        let blocks = message.objects("content").into_iter();
-        let mut blocks =
-            blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
-        let Some(block) = blocks.nth(at.block) else {
-            return Ok(None);
-        };
-        let details = record.raw("toolUseResult");
-        let details = details.filter(|_| at.block == 0 && blocks.next().is_none());
-        Ok(Some(CallResult {
-            id: match at.block {
-                0 => head.uuid().to_owned(),
-                _ => String::new(),
-            },
-            content: result_blocks(emitter, &block),
-            is_error: block.flag("is_error"),
-            details: details.and_then(|raw| RawJson::parse(raw).ok()),
-            at: head.at,
-        }))
+    fn source(&self) -> (&Input, &Records) {
+        (self.input, &self.scan.records)
     }
+
+    fn read_result(
+        &self,
+        text: &str,
+        block: usize,
+        report: &mut ImportReport,
+    ) -> Option<CallResult> {
+        read_result(text, block, report)
+    }
+}
+
+/// Returns one of the results that a record has.
+pub(crate) fn read_result(
+    text: &str,
+    block: usize,
+    report: &mut ImportReport,
+) -> Option<CallResult> {
+    let record = Object::parse(text).unwrap_or_default();
+    let message = record.object("message").unwrap_or_default();
+    let blocks = message.objects("content").into_iter();
+    let mut results = blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
+    let result = results.nth(block)?;
+    let details = record.raw("toolUseResult");
+    let details = details.filter(|_| block == 0 && results.next().is_none());
+    Some(CallResult {
+        content: result_blocks(report, &result),
+        is_error: result.flag("is_error"),
+        details: details.and_then(|raw| RawJson::parse(raw).ok()),
+        ..CallResult::default()
+    })
 }
 
 impl Bodies<'_> {
@@ -264,7 +270,7 @@ impl Bodies<'_> {
         } else {
             None
         };
-        let parts = user_parts(emitter, &message, whole);
+        let parts = user_parts(&mut emitter.report, &message, whole);
         emitter.user_parts(head.uuid(), place, parts)
     }
 
@@ -280,7 +286,7 @@ impl Bodies<'_> {
         let record = Object::parse(&text).unwrap_or_default();
         let attachment = record.object("attachment").unwrap_or_default();
         let kind = attachment.text("type").unwrap_or_default();
-        let blocks = attachment_blocks(emitter, &attachment);
+        let blocks = attachment_blocks(&mut emitter.report, &attachment);
         let texts = blocks.iter().filter_map(|block| match block {
             Block::Text(text) => Some(text.text.as_str()),
             _ => None,

@@ -4,10 +4,8 @@ mod blocks;
 mod body;
 mod scan;
 
-use std::io::Write;
-
 use crate::Origin;
-use crate::emitter::{Begin, Emitter};
+use crate::emitter::{Begin, Emitter, Out};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
@@ -15,14 +13,16 @@ use crate::report::ImportReport;
 use crate::threads::{Units, write_units};
 
 use body::Bodies;
+pub(crate) use body::read_result;
 use scan::scan;
 
 pub(crate) fn import(
     input: &Input,
     origin: &Origin<'_>,
-    out: &mut dyn Write,
+    out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let mut emitter = Emitter::new(Format::ClaudeCode, out);
+    emitter.name_logs([input]);
     let scan = scan(input, &mut emitter)?;
     let records = &scan.records;
     if records.list.is_empty() && scan.title.is_none() {

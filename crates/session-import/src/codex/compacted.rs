@@ -35,7 +35,7 @@ impl Mapper<'_, '_> {
             None => {
                 let mut parts = vec![UNREADABLE.to_owned()];
                 for item in items.iter().filter(|item| is_of(item, "user")) {
-                    let own = message_parts(&mut self.emitter, item).own;
+                    let own = message_parts(&mut self.emitter.report, item).own;
                     parts.extend(own.into_iter().filter_map(text_of));
                 }
                 parts.join("\n\n")
@@ -93,7 +93,7 @@ impl Mapper<'_, '_> {
                 for content in item.objects("content") {
                     answer
                         .blocks
-                        .extend(content_block(&mut self.emitter, &content));
+                        .extend(content_block(&mut self.emitter.report, &content));
                 }
                 let (_, end) = self
                     .emitter
@@ -101,7 +101,7 @@ impl Mapper<'_, '_> {
                 self.leaf = end;
             } else if is_readable(item) {
                 let role = item.text("role").unwrap_or_else(|| "agent".to_owned());
-                let mut blocks = message_parts(&mut self.emitter, item).into_blocks();
+                let mut blocks = message_parts(&mut self.emitter.report, item).into_blocks();
                 blocks.retain(|block| !matches!(block, Block::Text(text) if text.text == summary));
                 if !blocks.is_empty() {
                     self.leaf = self.emitter.copied(&place, &role, blocks)?;
@@ -124,7 +124,7 @@ impl Mapper<'_, '_> {
             let text = self.scan.segments[from.segment].input.text(from.span)?;
             let record = Object::parse(&text).unwrap_or_default();
             let item = record.object("payload").unwrap_or_default();
-            let own = message_parts(&mut self.emitter, &item).own;
+            let own = message_parts(&mut self.emitter.report, &item).own;
             let length = own.iter().cloned().filter_map(text_of);
             let length: usize = length.map(|text| utf16_len(&text)).sum();
             if length > left {

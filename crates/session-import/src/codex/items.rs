@@ -4,8 +4,9 @@ use session_model::json::RawJson;
 use session_model::{Block, Usage};
 
 use crate::content::{call, image_of_url, thinking};
-use crate::emitter::{CallResult, Emitter, PendingCall};
+use crate::emitter::{CallResult, PendingCall};
 use crate::json::{self, Object};
+use crate::report::ImportReport;
 use crate::user_message::UserParts;
 
 /// Returns true for the types of calls that get a result.
@@ -45,7 +46,7 @@ const INJECTED: [(&str, &str); 12] = [
 ];
 
 /// Returns what a message with the role of the user or of the developer holds.
-pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> UserParts {
+pub(super) fn message_parts(report: &mut ImportReport, item: &Object<'_>) -> UserParts {
     let role = item.text("role").unwrap_or_default();
     let passed = item.object("internal_chat_message_metadata_passthrough");
     let kinds = passed.unwrap_or_default().texts("content_item_kinds");
@@ -54,7 +55,7 @@ pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> Use
         let Some(content) = Object::parse(raw) else {
             continue;
         };
-        let Some(block) = content_block(emitter, &content) else {
+        let Some(block) = content_block(report, &content) else {
             continue;
         };
         let known = kinds
@@ -81,16 +82,14 @@ pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> Use
 }
 
 /// Returns a text or an image; anything else is counted as lost.
-pub(super) fn content_block(emitter: &mut Emitter<'_>, content: &Object<'_>) -> Option<Block> {
+pub(super) fn content_block(report: &mut ImportReport, content: &Object<'_>) -> Option<Block> {
     if let Some(text) = content.text("text") {
         return Some(Block::text(text));
     }
     let kind = content.text("type").unwrap_or_default();
     let image = content.text("image_url").and_then(|url| image_of_url(&url));
     if image.is_none() {
-        emitter
-            .report
-            .lose(&format!("content of a message: {kind}"));
+        report.lose(&format!("content of a message: {kind}"));
     }
     image
 }
@@ -148,11 +147,8 @@ fn input_object(text: &str) -> Option<RawJson> {
 }
 
 /// Returns the result that an item has.
-pub(super) fn output_of(emitter: &mut Emitter<'_>, item: &Object<'_>) -> CallResult {
-    let mut result = CallResult {
-        id: item.text("id").unwrap_or_default(),
-        ..CallResult::default()
-    };
+pub(super) fn output_of(report: &mut ImportReport, item: &Object<'_>) -> CallResult {
+    let mut result = CallResult::default();
     let raw = item.raw("output").or(item.raw("tools")).unwrap_or("\"\"");
     if let Some(text) = json::text(raw) {
         // Older versions put the output and its exit code into an object.
@@ -170,16 +166,22 @@ pub(super) fn output_of(emitter: &mut Emitter<'_>, item: &Object<'_>) -> CallRes
     } else if let Some(object) = Object::parse(raw) {
         result.is_error = object.raw("success") == Some("false");
         let content = object.text("content").map(Block::text);
-        let content = content.or_else(|| content_block(emitter, &object));
+        let content = content.or_else(|| content_block(report, &object));
         result.content = content.into_iter().collect();
     } else if item.raw("output").is_none() {
         result.content = vec![Block::text(raw)];
     } else {
         for content in json::items(raw).into_iter().filter_map(Object::parse) {
-            result.content.extend(content_block(emitter, &content));
+            result.content.extend(content_block(report, &content));
         }
     }
     result
+}
+
+/// Returns the result that a record has, without its id and time.
+pub(crate) fn read_result(text: &str, report: &mut ImportReport) -> CallResult {
+    let record = Object::parse(text).unwrap_or_default();
+    output_of(report, &record.object("payload").unwrap_or_default())
 }
 
 /// Returns whether the head of an output gives an exit code other than zero.

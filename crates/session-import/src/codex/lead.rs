@@ -14,6 +14,7 @@ pub(super) struct Lead<'a> {
     pub payload: &'a str,
     pub role: &'a str,
     pub call_id: &'a str,
+    pub id: &'a str,
 }
 
 impl<'a> Lead<'a> {
@@ -53,6 +54,7 @@ impl<'a> Lead<'a> {
                         "type" => self.payload = text,
                         "role" => self.role = text,
                         "call_id" => self.call_id = text,
+                        "id" => self.id = text,
                         _ => {}
                     }
                     rest
@@ -148,6 +150,7 @@ mod tests {
             payload: "function_call_output",
             role: "",
             call_id: "c",
+            id: "o",
         };
         assert_eq!(lead, want);
         assert!(lead.is_enough_to_scan());

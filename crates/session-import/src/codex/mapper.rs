@@ -7,11 +7,12 @@ use session_model::{EntryDraft, EntryId, ModelRef, Span, Timestamp};
 
 use super::items::{self, call_of, is_output, message_parts, output_of, reasoning};
 use super::lead::Lead;
-use super::scan::{At, Scan, is_native};
+use super::scan::{At, Output, Scan, is_native};
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::json::Object;
+use crate::later::ResultPlace;
 use crate::report::ImportReport;
 
 /// The longest item that is kept although it is not mapped to a message, in bytes.
@@ -44,11 +45,15 @@ pub(super) struct Mapper<'a, 'w> {
     pub totals: BTreeSet<(u64, u64, u64)>,
     /// The next usage is that of a summary.
     pub is_summary: bool,
-    outputs: BTreeMap<String, VecDeque<At>>,
+    outputs: BTreeMap<String, VecDeque<Output>>,
 }
 
 impl<'a, 'w> Mapper<'a, 'w> {
-    pub fn new(scan: &'a Scan, emitter: Emitter<'w>) -> Self {
+    pub fn new(
+        scan: &'a Scan,
+        outputs: BTreeMap<String, VecDeque<Output>>,
+        emitter: Emitter<'w>,
+    ) -> Self {
         Self {
             scan,
             leaf: emitter.root.clone(),
@@ -61,7 +66,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
             context_tokens: 0,
             totals: BTreeSet::new(),
             is_summary: false,
-            outputs: scan.outputs.clone(),
+            outputs,
         }
     }
 
@@ -170,7 +175,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         match (kind.as_str(), item.text("role").as_deref()) {
             ("message", Some("assistant")) => {
                 for content in item.objects("content") {
-                    if let Some(block) = items::content_block(&mut self.emitter, &content) {
+                    if let Some(block) = items::content_block(&mut self.emitter.report, &content) {
                         self.open(&id, at)?.answer.blocks.push(block);
                     }
                 }
@@ -186,7 +191,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
                 self.close()?;
                 let mut blocks = Vec::new();
                 for content in item.objects("content") {
-                    blocks.extend(items::content_block(&mut self.emitter, &content));
+                    blocks.extend(items::content_block(&mut self.emitter.report, &content));
                 }
                 if !blocks.is_empty() {
                     let place = self.place(at);
@@ -236,7 +241,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         here: At,
     ) -> Result<(), ImportError> {
         self.close()?;
-        let parts = message_parts(&mut self.emitter, item);
+        let parts = message_parts(&mut self.emitter.report, item);
         if !parts.own.is_empty() {
             self.turns.push(self.leaf.clone());
             self.user_messages.push(here);
@@ -276,7 +281,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
             left.pop_front();
         }
         self.close()?;
-        let result = output_of(&mut self.emitter, item);
+        let mut result = output_of(&mut self.emitter.report, item);
+        result.id = item.text("id").unwrap_or_default();
         let place = self.place(at);
         self.leaf = self.emitter.orphan(&place, result)?;
         Ok(())
@@ -311,7 +317,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         for call in open.calls {
             let found = self.outputs.get_mut(&call.id);
             let found = found.and_then(VecDeque::pop_front);
-            let result = found.map(|at| self.read_output(at)).transpose()?;
+            let result = found.map(|output| self.read_output(output)).transpose()?;
             results.push((call, result));
         }
         let place = self.place(open.answer.at);
@@ -321,13 +327,28 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    fn read_output(&mut self, at: At) -> Result<CallResult, ImportError> {
-        let text = self.scan.segments[at.segment].input.text(at.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
-        let item = record.object("payload").unwrap_or_default();
-        let mut result = output_of(&mut self.emitter, &item);
-        result.at = record.time("timestamp");
-        Ok(result)
+    /// Returns a result of a call; or only where it stands, if it is read later.
+    fn read_output(&mut self, output: Output) -> Result<CallResult, ImportError> {
+        let At { segment, span } = output.at;
+        let found = match self.emitter.reads_later() {
+            true => CallResult {
+                later: Some(ResultPlace {
+                    log: segment,
+                    span,
+                    block: 0,
+                }),
+                ..CallResult::default()
+            },
+            false => {
+                let text = self.scan.segments[segment].input.text(span)?;
+                items::read_result(&text, &mut self.emitter.report)
+            }
+        };
+        Ok(CallResult {
+            id: output.id.unwrap_or_default().into(),
+            at: output.time,
+            ..found
+        })
     }
 
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {

@@ -7,11 +7,9 @@ mod lead;
 mod mapper;
 mod scan;
 
-use std::io::Write;
-
 use session_model::Diagnostics;
 
-use crate::emitter::{Begin, Emitter};
+use crate::emitter::{Begin, Emitter, Out};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
@@ -19,7 +17,7 @@ use crate::json::Object;
 use crate::report::ImportReport;
 use crate::{FindSession, Origin};
 
-pub(crate) use items::{is_call, is_output};
+pub(crate) use items::{is_call, is_output, read_result};
 use lead::Lead;
 use mapper::Mapper;
 use scan::scan;
@@ -28,10 +26,11 @@ pub(crate) fn import(
     input: &Input,
     origin: &Origin<'_>,
     find: &FindSession<'_>,
-    out: &mut dyn Write,
+    out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let mut emitter = Emitter::new(Format::Codex, out);
-    let scan = scan(input, find, &mut emitter)?;
+    let mut scan = scan(input, find, &mut emitter)?;
+    emitter.name_logs(scan.segments.iter().map(|segment| &segment.input));
     if emitter.report.records.is_empty() {
         return Err(ImportError::Empty(Format::Codex));
     }
@@ -42,7 +41,8 @@ pub(crate) fn import(
         parent_session: None,
         title: scan.title.clone(),
     })?;
-    let mut mapper = Mapper::new(&scan, emitter);
+    let outputs = std::mem::take(&mut scan.outputs);
+    let mut mapper = Mapper::new(&scan, outputs, emitter);
     mapper.write_meta()?;
     for (index, segment) in scan.segments.iter().enumerate() {
         // What is wrong with lines was reported in the first pass.

@@ -42,6 +42,13 @@ pub(super) struct At {
     pub span: Span,
 }
 
+/// A result of a call.
+pub(super) struct Output {
+    pub at: At,
+    pub id: Option<Box<str>>,
+    pub time: Option<Timestamp>,
+}
+
 /// What the first pass found.
 #[derive(Default)]
 pub(super) struct Scan {
@@ -53,7 +60,7 @@ pub(super) struct Scan {
     /// What is kept of the first record, as JSON.
     pub meta: String,
     /// The results of each call, in their order.
-    pub outputs: BTreeMap<String, VecDeque<At>>,
+    pub outputs: BTreeMap<String, VecDeque<Output>>,
     /// Messages of the user are items, so that events repeat them.
     pub has_user_items: bool,
     /// Answers are items, so that events repeat them.
@@ -148,7 +155,7 @@ pub(super) fn scan(
                     scan.meta = format!("{{{}}}", members.join(","));
                 }
                 scan.begun = scan.begun.or(record.time("timestamp"));
-                scan.take(&kind, &payload, at);
+                scan.take(&kind, &record, &payload, at);
                 skip(report, &kind, &payload.text("type").unwrap_or_default());
                 Ok(())
             },
@@ -185,7 +192,14 @@ impl Scan {
                 self.has_answer_items |= lead.payload == "message" && lead.role == "assistant";
                 if is_output(lead.payload) && !lead.call_id.is_empty() {
                     let outputs = self.outputs.entry(lead.call_id.to_owned());
-                    outputs.or_default().push_back(at);
+                    let output = Output {
+                        at,
+                        id: Some(lead.id).filter(|id| !id.is_empty()).map(Into::into),
+                        time: Timestamp::parse(lead.at),
+                    };
+                    outputs
+                        .or_insert_with(|| VecDeque::with_capacity(1))
+                        .push_back(output);
                 }
             }
             "token_usage_record" => self.has_usage_records = true,
@@ -193,13 +207,16 @@ impl Scan {
         }
     }
 
-    fn take(&mut self, kind: &str, payload: &Object<'_>, at: At) {
+    fn take(&mut self, kind: &str, record: &Object<'_>, payload: &Object<'_>, at: At) {
         let name = payload.text("type").unwrap_or_default();
         match kind {
             "response_item" | "token_usage_record" => {
-                let [role, call_id] =
-                    ["role", "call_id"].map(|key| payload.text(key).unwrap_or_default());
+                let [role, call_id, id] =
+                    ["role", "call_id", "id"].map(|key| payload.text(key).unwrap_or_default());
+                let time = record.time("timestamp").map(|time| time.to_string());
                 let lead = Lead {
+                    at: time.as_deref().unwrap_or_default(),
+                    id: &id,
                     kind,
                     payload: &name,
                     role: &role,

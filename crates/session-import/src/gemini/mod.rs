@@ -3,10 +3,8 @@
 mod history;
 mod messages;
 
-use std::io::Write;
-
 use crate::Origin;
-use crate::emitter::{Begin, Emitter};
+use crate::emitter::{Begin, Emitter, Out};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, cut_off, damaged, is_lines, place_of};
@@ -27,7 +25,7 @@ struct Metadata {
 pub(crate) fn import(
     input: &Input,
     origin: &Origin<'_>,
-    out: &mut dyn Write,
+    out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let mut emitter = Emitter::new(Format::GeminiCli, out);
     let mut metadata = Metadata::default();

@@ -8,6 +8,8 @@ use session_model::EntryId;
 
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
+use crate::input::Input;
+use crate::later::ResultPlace;
 use crate::report::ImportReport;
 use crate::user_message::{Ends, add_end};
 
@@ -25,12 +27,46 @@ pub(crate) trait WriteUnit {
         written: &[Ends],
     ) -> Result<Ends, ImportError>;
 
-    /// Reads a result of a call.
+    /// Returns the log and the heads of its records.
+    fn source(&self) -> (&Input, &Records);
+
+    /// Returns one of the results that a record has, without its id and time.
+    fn read_result(
+        &self,
+        text: &str,
+        block: usize,
+        report: &mut ImportReport,
+    ) -> Option<CallResult>;
+
+    /// Returns a result of a call; or only where it stands, if it is read later.
     fn result(
         &self,
-        emitter: &mut Emitter<'_>,
+        report: &mut ImportReport,
         at: ResultAt,
-    ) -> Result<Option<CallResult>, ImportError>;
+        later: bool,
+    ) -> Result<Option<CallResult>, ImportError> {
+        let (input, records) = self.source();
+        let head = &records.list[at.record];
+        let found = match later {
+            true => Some(CallResult {
+                later: Some(ResultPlace {
+                    log: 0,
+                    span: head.span,
+                    block: at.block,
+                }),
+                ..CallResult::default()
+            }),
+            false => self.read_result(&input.text(head.span)?, at.block, report),
+        };
+        Ok(found.map(|found| CallResult {
+            id: match at.block {
+                0 => head.uuid().to_owned(),
+                _ => String::new(),
+            },
+            at: head.at,
+            ..found
+        }))
+    }
 
     /// Returns calls with their results, as far as there are any.
     fn with_results(
@@ -42,7 +78,9 @@ pub(crate) trait WriteUnit {
         let mut found = Vec::new();
         for (place, call) in calls.into_iter().enumerate() {
             let at = results.get(place).copied().flatten();
-            let result = at.map(|at| self.result(emitter, at)).transpose()?;
+            let later = emitter.reads_later();
+            let result = at.map(|at| self.result(&mut emitter.report, at, later));
+            let result = result.transpose()?;
             found.push((call, result.flatten()));
         }
         Ok(found)
@@ -62,7 +100,7 @@ pub(crate) trait WriteUnit {
                 record: unit.records[0],
                 block: *block,
             };
-            let Some(result) = self.result(emitter, at)? else {
+            let Some(result) = self.result(&mut emitter.report, at, false)? else {
                 continue;
             };
             place.parent = emitter.orphan(&place, result)?;

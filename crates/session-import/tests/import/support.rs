@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use session_import::{ImportReport, Input, Origin, detect, import};
+use session_import::{ImportReport, Input, Origin, detect, import, import_without_results};
 use session_model::{
     AgentMessage, ContextRules, Decoded, EntryBody, RoleOrder, Usage, build_context, decode_bytes,
 };
@@ -37,12 +37,55 @@ impl Fixture {
         let report = import(format, &input, &Origin::default(), &find, &mut out);
         (out, report.expect("it is imported"))
     }
+
+    /// Returns the lines of an import that leaves results where they are, and these lines with the results read.
+    pub fn import_in_two_steps(&self) -> (Vec<u8>, Vec<u8>) {
+        let format = detect(&self.bytes).expect("a known format");
+        let mut out = Vec::new();
+        let input = Input::of_bytes(self.bytes.clone());
+        let done = import_without_results(format, &input, &Origin::default(), &find, &mut out);
+        let (_, results) = done.expect("it is imported");
+        let mut whole = Vec::new();
+        for line in out.split_inclusive(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\n").expect("a line");
+            match results.line(line) {
+                Some(read) => whole.extend(read.expect("it is there")),
+                None => whole.extend(line),
+            }
+            whole.push(b'\n');
+        }
+        (out, whole)
+    }
+}
+
+/// Checks that the entries of two sessions have the same ids, parents, kinds and roles.
+fn check_same_heads(one: &[u8], other: &[u8]) {
+    let heads = |lines: &[u8]| {
+        let tree = decode_bytes(lines.to_vec()).tree;
+        let head = |index| {
+            let parent = tree.parent(index).map(|parent| tree.id(parent).to_owned());
+            (
+                tree.id(index).to_owned(),
+                parent,
+                tree.kind(index),
+                tree.role(index),
+            )
+        };
+        tree.indices().map(head).collect::<Vec<_>>()
+    };
+    assert_eq!(heads(one), heads(other));
 }
 
 /// Imports a fixture twice, checks that the session is sound, and returns it in short lines.
 pub fn check(fixture: &Fixture) -> String {
     let (lines, report) = fixture.import();
     assert!(lines == fixture.import().0, "a second import differs");
+    let (short, whole) = fixture.import_in_two_steps();
+    assert_eq!(
+        String::from_utf8_lossy(&lines),
+        String::from_utf8_lossy(&whole)
+    );
+    check_same_heads(&lines, &short);
     let decoded = decode_bytes(lines);
     check_sound(&decoded);
     assert_eq!(usage_of(&decoded), report.usage);

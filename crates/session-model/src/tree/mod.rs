@@ -233,9 +233,21 @@ impl SessionTree {
     /// [`SourceError`] when the bytes cannot be read from the source.
     pub fn source_bytes(&self, span: Span) -> Result<Option<Cow<'_, [u8]>>, SourceError> {
         match self.replaced.is_empty() {
-            true => self.source.line(span).map(Some),
+            true => self.source.stored(span).map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Returns where the texts stand that a line of [`source_bytes`](Self::source_bytes) leaves out; see
+    /// [`LineSource::left_out`].
+    pub fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
+        self.source.left_out(stored)
+    }
+
+    /// Reads lines through another source from now on, which is made of the present one and has the same lines at the
+    /// same places.
+    pub fn read_through(&mut self, wrap: impl FnOnce(Arc<dyn LineSource>) -> Arc<dyn LineSource>) {
+        self.source = wrap(self.source.clone());
     }
 
     fn line_of(&self, index: EntryIndex) -> Result<Cow<'_, [u8]>, SourceError> {
