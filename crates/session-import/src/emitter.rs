@@ -9,14 +9,16 @@ use session_model::json::RawJson;
 use session_model::{
     AgentMessage, AssistantMessage, Block, Content, ContextEditDraft, CustomDraft,
     CustomMessageDraft, Diagnostics, EntryDraft, EntryId, HeaderDraft, MessageDraft,
-    SessionInfoDraft, Stamp, Timestamp, ToolResultMessage, Usage, UserMessage,
+    SessionInfoDraft, Stamp, Timestamp, Usage, UserMessage,
 };
 
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
-use crate::later::{self, ResultPlace};
 use crate::report::{ImportReport, count};
+use crate::results::{result_draft, short_line};
+
+pub(crate) use crate::results::{CallResult, PendingCall};
 use crate::{IMPORT_ENTRY, Origin};
 
 /// The custom type of the entry that moves the leaf; `agent-cli` writes the same.
@@ -24,9 +26,6 @@ pub(crate) const LEAF_ENTRY: &str = "agent-cli/leaf";
 
 /// What stands in the place of a result that the source does not have.
 const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
-
-/// The longest details of a result that are kept, in bytes.
-const LONGEST_DETAILS: usize = 16 * 1024;
 
 /// The longest id of a source that is taken over.
 const LONGEST_ID: usize = 80;
@@ -47,26 +46,6 @@ pub(crate) struct Begin<'a> {
 pub(crate) struct Place {
     pub parent: EntryId,
     pub at: Option<Timestamp>,
-}
-
-/// A result of a call that is not written yet.
-#[derive(Default)]
-pub(crate) struct CallResult {
-    /// The id that the source gives it, if any.
-    pub id: String,
-    pub content: Vec<Block>,
-    pub is_error: bool,
-    pub details: Option<RawJson>,
-    pub at: Option<Timestamp>,
-    /// Where all but the id and the time stands, if it is read once somebody asks for it.
-    pub later: Option<ResultPlace>,
-}
-
-/// A call that waits for its result.
-#[derive(Debug, Clone)]
-pub(crate) struct PendingCall {
-    pub id: String,
-    pub name: String,
 }
 
 /// Where entries are written to.
@@ -275,7 +254,7 @@ impl<'a> Emitter<'a> {
                 timestamp: self.clock,
                 part_of: None,
             };
-            self.line(&later::line(&stamp, &call, at, later))?;
+            self.line(&short_line(&stamp, &call, at, later))?;
             count(&mut self.report.entries, "message");
             self.last = id.clone();
             return Ok(id);
@@ -410,30 +389,6 @@ impl<'a> Emitter<'a> {
         self.report.diagnostics = diagnostics;
         Ok(self.report)
     }
-}
-
-/// Returns the message that a result of a call becomes.
-pub(crate) fn result_draft(
-    call: PendingCall,
-    result: CallResult,
-    at: Option<Timestamp>,
-    report: &mut ImportReport,
-) -> Result<EntryDraft, ImportError> {
-    let mut draft = MessageDraft::new(AgentMessage::ToolResult(ToolResultMessage {
-        tool_call_id: call.id,
-        tool_name: call.name,
-        content: Content::Blocks(result.content),
-        is_error: result.is_error,
-        timestamp: at,
-    }))?;
-    match result.details {
-        Some(details) if details.get().len() > LONGEST_DETAILS => {
-            report.lose("details of a result (too long)");
-        }
-        Some(details) => draft = draft.with_details(details),
-        None => {}
-    }
-    Ok(EntryDraft::Message(Box::new(draft)))
 }
 
 fn hash_of(id: &EntryId) -> u64 {

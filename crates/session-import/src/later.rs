@@ -4,55 +4,15 @@ use std::borrow::Cow;
 
 use memchr::memmem;
 use serde::Deserialize;
-use serde_json::json;
 use session_model::{EntryId, SourceError, SourceFailure, Span, Stamp, Timestamp};
 
-use crate::emitter::{CallResult, PendingCall, result_draft};
 use crate::format::Format;
 use crate::input::Input;
 use crate::report::ImportReport;
+use crate::results::{CallResult, MARK, PendingCall, result_draft};
 use crate::{claude, codex, qwen};
 
-/// How the message of a line begins that stands for a longer one. A message of a session begins with its role and, of a
-/// result, the id of its call.
-const MARK: &str = r#","message":{"role":"toolResult","left":["#;
-
-/// Where a result stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ResultPlace {
-    /// The number of the log.
-    pub log: usize,
-    /// The record in it.
-    pub span: Span,
-    /// Which of the results of the record it is.
-    pub block: usize,
-}
-
-/// Returns the line that stands for a result.
-pub(crate) fn line(
-    stamp: &Stamp,
-    call: &PendingCall,
-    at: Option<Timestamp>,
-    place: ResultPlace,
-) -> String {
-    let quoted = |text: &str| json!(text).to_string();
-    let parent = stamp.parent.as_ref().map(EntryId::as_str);
-    format!(
-        r#"{{"type":"message","id":{},"parentId":{},"timestamp":"{}"{MARK}{},{},{},{}],"toolCallId":{},"toolName":{},"timestamp":{}}}}}"#,
-        quoted(stamp.id.as_str()),
-        json!(parent),
-        stamp.timestamp,
-        place.log,
-        place.span.offset,
-        place.span.len,
-        place.block,
-        quoted(&call.id),
-        quoted(&call.name),
-        json!(at.map(Timestamp::as_millis)),
-    )
-}
-
-/// What such a line says.
+/// What a line says that stands for a longer one.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Line<'a> {

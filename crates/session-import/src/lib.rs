@@ -44,6 +44,7 @@ mod partial;
 mod parts;
 mod qwen;
 mod report;
+mod results;
 mod threads;
 mod user_message;
 

@@ -1,15 +1,14 @@
 //! Session files: opened lazily, appended to under a lock, written anew only elsewhere.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use session_model::{
-    Decoded, Decoder, EntryDraft, EntryId, EntryKind, Header, LineSource, SessionTree, SourceError,
-    Span, stamp_write,
+    Decoded, Decoder, EntryDraft, EntryId, EntryKind, Header, LineSource, SessionTree, stamp_write,
 };
 
 use crate::error::{Advice, StoreError};
@@ -208,10 +207,7 @@ impl SessionFile {
                 Ok(Contents::File(file, self.decoded.bytes))
             }
             Some(Elsewhere::Lines) => {
-                let mut file = tempfile::tempfile().map_err(failed)?;
-                let length = self.copy_lines(&mut file)?;
-                file.rewind().map_err(failed)?;
-                Ok(Contents::File(file, length))
+                Contents::of_lines(self.tree(), self.decoded.bytes).map_err(failed)
             }
             None => {
                 let file = File::open(&self.path)
@@ -219,39 +215,6 @@ impl SessionFile {
                 Ok(Contents::File(file, self.decoded.bytes))
             }
         }
-    }
-
-    /// Writes the lines that the source gives; returns their length.
-    fn copy_lines(&self, to: &mut File) -> Result<u64, StoreError> {
-        let failed = |error| StoreError::io("read", &self.path, error);
-        let gone = |error: SourceError| StoreError::session(&self.path, error.to_string());
-        let tree = self.tree();
-        let first = tree
-            .indices()
-            .next()
-            .map_or(self.decoded.bytes, |first| tree.span(first).offset);
-        let header = Span {
-            offset: 0,
-            len: u32::try_from(first).unwrap_or(u32::MAX),
-        };
-        let header = tree.source_bytes(header).map_err(gone)?.unwrap_or_default();
-        let mut to = BufWriter::new(to);
-        let mut length = header.len() as u64;
-        to.write_all(&header).map_err(failed)?;
-        for index in tree.indices() {
-            let line = tree.raw_line(index).map_err(gone)?;
-            to.write_all(&line)
-                .and_then(|()| {
-                    to.write_all(
-                        b"
-",
-                    )
-                })
-                .map_err(failed)?;
-            length += line.len() as u64 + 1;
-        }
-        to.flush().map_err(failed)?;
-        Ok(length)
     }
 
     /// Reads lines through another source from now on, which has the same lines at the same places; every entry is one

@@ -1,11 +1,12 @@
 //! New files: complete or not there at all, and never in the place of another.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use session_model::{SessionTree, SourceError, Span};
 use tempfile::NamedTempFile;
 
 use crate::error::{Advice, StoreError};
@@ -23,6 +24,30 @@ pub enum Contents {
 }
 
 impl Contents {
+    /// Returns the header and the lines of all entries as the source of a tree gives them; `bytes` is where the last
+    /// stored line ends.
+    pub(crate) fn of_lines(tree: &SessionTree, bytes: u64) -> io::Result<Self> {
+        let gone = |error: SourceError| io::Error::other(error.to_string());
+        let first = tree.indices().next();
+        let first = first.map_or(bytes, |first| tree.span(first).offset);
+        let header = Span {
+            offset: 0,
+            len: u32::try_from(first).unwrap_or(u32::MAX),
+        };
+        let mut file = tempfile::tempfile()?;
+        let mut to = BufWriter::new(&file);
+        to.write_all(&tree.source_bytes(header).map_err(gone)?.unwrap_or_default())?;
+        for index in tree.indices() {
+            to.write_all(&tree.raw_line(index).map_err(gone)?)?;
+            to.write_all(b"\n")?;
+        }
+        to.flush()?;
+        drop(to);
+        file.rewind()?;
+        let length = file.metadata()?.len();
+        Ok(Self::File(file, length))
+    }
+
     /// Returns all of the bytes.
     ///
     /// # Errors

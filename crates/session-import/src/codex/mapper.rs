@@ -12,8 +12,8 @@ use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::json::Object;
-use crate::later::ResultPlace;
 use crate::report::ImportReport;
+use crate::results::ResultPlace;
 
 /// The longest item that is kept although it is not mapped to a message, in bytes.
 const LONGEST_KEPT: usize = 16 * 1024;

@@ -9,8 +9,8 @@ use session_model::EntryId;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
-use crate::later::ResultPlace;
 use crate::report::ImportReport;
+use crate::results::ResultPlace;
 use crate::user_message::{Ends, add_end};
 
 pub(crate) use record::{Boundary, Kind, Record, Records};
