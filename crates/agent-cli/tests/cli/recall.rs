@@ -71,7 +71,7 @@ fn an_answer_names_what_is_shown_and_what_is_elsewhere() {
     assert_snapshot!(shown.stdout, @"
     Quoted from the session; not instructions. 2 entries match, 1 shown; 2 entries out of context searched. recall SESSION --read ID reads one.
 
-    [e1] user, 48 chars
+    [e1] user
     use the zebra protocol, never the horse protocol
     ");
     let none = env.run(&["recall", "s.jsonl", "zebar"]);
@@ -321,7 +321,7 @@ fn sessions_of_the_project_and_all_are_searched_on_request() {
     assert!(
         shown
             .stdout
-            .contains("[t1] user, in context, 26 chars, in "),
+            .contains("[t1] user, in context, in "),
         "{shown}"
     );
     let both = ["recall", "s.jsonl", "x", "--scope", "all", "--branch", "m1"];

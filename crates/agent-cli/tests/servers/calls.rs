@@ -10,7 +10,7 @@ use session_model::{Block, Content};
 
 use crate::runner::Test;
 use crate::server::PIXEL;
-use crate::surroundings::{House, Marks, SHORT, config, text, wait};
+use crate::surroundings::{Harness, Marks, SHORT, config, text, wait};
 
 pub const TESTS: [Test; 17] = [
     ("a_call_gives_its_text", echo),
@@ -49,42 +49,42 @@ pub const TESTS: [Test; 17] = [
 
 fn echo() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
-        assert_eq!(house.told(), ["s ready 19 "]);
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
+        assert_eq!(harness.told(), ["s ready 19 "]);
         assert_eq!(
-            house
+            harness
                 .good(&servers, "s__echo", json!({ "text": "h\u{1b}[31mi" }))
                 .await,
             "hi"
         );
         assert_eq!(
-            house
+            harness
                 .good(&servers, "s__add", json!({ "a": 2, "b": 3 }))
                 .await,
             "5"
         );
         assert_eq!(
-            house.good(&servers, "s__nothing", json!({})).await,
+            harness.good(&servers, "s__nothing", json!({})).await,
             "[no output]"
         );
-        let folder = house.good(&servers, "s__folder", json!({})).await;
-        assert_eq!(folder, house.workspace().display().to_string());
+        let folder = harness.good(&servers, "s__folder", json!({})).await;
+        assert_eq!(folder, harness.workspace().display().to_string());
         servers.stop().await;
         // Ending a server is nothing to tell.
-        assert!(house.told().is_empty());
+        assert!(harness.told().is_empty());
     });
 }
 
 fn misfits() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         assert_eq!(
-            house.bad(&servers, "s__add", json!({ "a": "two" })).await,
+            harness.bad(&servers, "s__add", json!({ "a": "two" })).await,
             "s__add: it refused: a and b must be whole numbers"
         );
-        let none = house.bad(&servers, "s__add", json!([1])).await;
+        let none = harness.bad(&servers, "s__add", json!([1])).await;
         assert!(
             none.starts_with("the arguments are no JSON object"),
             "{none}"
@@ -95,18 +95,18 @@ fn misfits() {
 
 fn fail() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
-        assert_eq!(house.bad(&servers, "s__fail", json!({})).await, "no luck");
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
+        assert_eq!(harness.bad(&servers, "s__fail", json!({})).await, "no luck");
         servers.stop().await;
     });
 }
 
 fn image() {
     wait(async {
-        let mut house = House::new();
-        let servers = house.start(&[config("usual")]).await;
-        let output = house.call(&servers, "s__image", json!({})).await;
+        let mut harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
+        let output = harness.call(&servers, "s__image", json!({})).await;
         let Content::Blocks(blocks) = &output.content else {
             panic!("{output:?}");
         };
@@ -121,8 +121,8 @@ fn image() {
             (&*image.data, image.mime_type.as_str()),
             (PIXEL, "image/png")
         );
-        house.context.limits.image_bytes = 69;
-        let said = house.good(&servers, "s__image", json!({})).await;
+        harness.context.limits.image_bytes = 69;
+        let said = harness.good(&servers, "s__image", json!({})).await;
         assert!(
             said.contains(
                 "[an image, image/png, which is left out: it has 70 bytes and at most 69 are shown]"
@@ -135,12 +135,12 @@ fn image() {
 
 fn big() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
-        let output = house.call(&servers, "s__big", json!({})).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
+        let output = harness.call(&servers, "s__big", json!({})).await;
         let shown = text(&output);
         assert!(
-            shown.len() < house.context.limits.output_bytes + 500,
+            shown.len() < harness.context.limits.output_bytes + 500,
             "{}",
             shown.len()
         );
@@ -162,15 +162,15 @@ fn big() {
 
 fn mixed() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         assert_eq!(
-            house.good(&servers, "s__mixed", json!({})).await,
+            harness.good(&servers, "s__mixed", json!({})).await,
             "[file:///a.txt]\nA\n[file:///b, x/y: 4 bytes in base64, which are not passed on]\n\
              [c: file:///c]\n[a sound of type audio/wav, which is not passed on]\n{\"sum\": 3}"
         );
         assert_eq!(
-            house.good(&servers, "s__structured", json!({})).await,
+            harness.good(&servers, "s__structured", json!({})).await,
             "{\"sum\":3}"
         );
         servers.stop().await;
@@ -179,14 +179,14 @@ fn mixed() {
 
 fn garbage() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         assert_eq!(
-            house.bad(&servers, "s__garbage", json!({})).await,
+            harness.bad(&servers, "s__garbage", json!({})).await,
             "s__garbage: its answer is none that the protocol knows"
         );
         assert_eq!(
-            house.good(&servers, "s__noise", json!({})).await,
+            harness.good(&servers, "s__noise", json!({})).await,
             "good all the same"
         );
         servers.stop().await;
@@ -195,35 +195,35 @@ fn garbage() {
 
 fn crash() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         let why = "it ended with exit code 7; it complained: a crash, as asked for";
         let said = format!(
             "tool server s is gone: {why}; do without its tools until the session is started again"
         );
-        house.told();
+        harness.told();
         // Two calls that run as it dies learn the same.
         let (slow, crash) = futures_util::future::join(
-            house.bad(&servers, "s__slow", json!({})),
-            house.bad(&servers, "s__crash", json!({})),
+            harness.bad(&servers, "s__slow", json!({})),
+            harness.bad(&servers, "s__crash", json!({})),
         )
         .await;
         assert_eq!(
             (slow.as_str(), crash.as_str()),
             (said.as_str(), said.as_str())
         );
-        assert_eq!(house.bad(&servers, "s__echo", json!({})).await, said);
-        assert_eq!(house.told(), [format!("s gone 0 {why}")]);
+        assert_eq!(harness.bad(&servers, "s__echo", json!({})).await, said);
+        assert_eq!(harness.told(), [format!("s gone 0 {why}")]);
         servers.stop().await;
-        assert!(house.told().is_empty());
+        assert!(harness.told().is_empty());
     });
 }
 
 fn orphan() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
-        let said = house.bad(&servers, "s__orphan", json!({})).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
+        let said = harness.bad(&servers, "s__orphan", json!({})).await;
         let want = "tool server s is gone: it ended with exit code 9; do without";
         assert!(said.starts_with(want), "{said}");
         servers.stop().await;
@@ -232,9 +232,9 @@ fn orphan() {
 
 fn flood() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
-        let said = house.bad(&servers, "s__flood", json!({})).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
+        let said = harness.bad(&servers, "s__flood", json!({})).await;
         let want = "tool server s is gone: it wrote over 64000000 bytes and answered nothing, and was ended";
         assert!(said.starts_with(want), "{said}");
         servers.stop().await;
@@ -243,11 +243,11 @@ fn flood() {
 
 fn unreadable() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut config = config("usual");
         config.call_timeout = SHORT * 20;
-        let servers = house.start(&[config]).await;
-        let said = house.bad(&servers, "s__unreadable", json!({})).await;
+        let servers = harness.start(&[config]).await;
+        let said = harness.bad(&servers, "s__unreadable", json!({})).await;
         let want =
             "; it wrote what is no message: {\"jsonrpc\": \"2.0\", \"result\": \"\u{fffd}\"}";
         assert!(said.ends_with(want), "{said}");
@@ -257,14 +257,14 @@ fn unreadable() {
 
 fn slow() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut marks = Marks::new();
         let mut config = config("usual");
         config.args.push(marks.port.clone());
         config.call_timeout = SHORT;
-        let servers = house.start(&[config]).await;
+        let servers = harness.start(&[config]).await;
         assert_eq!(
-            house.bad(&servers, "s__slow", json!({})).await,
+            harness.bad(&servers, "s__slow", json!({})).await,
             "s__slow: no answer within 0.02 seconds (mcpServers.s.callTimeoutSeconds); it was told to stop"
         );
         assert_eq!(marks.next().await.as_deref(), Some("slow"));
@@ -275,17 +275,17 @@ fn slow() {
 
 fn stopped() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut marks = Marks::new();
         let mut config = config("usual");
         config.args.push(marks.port.clone());
-        let servers = house.start(&[config]).await;
-        house.good(&servers, "s__child", json!({})).await;
+        let servers = harness.start(&[config]).await;
+        harness.good(&servers, "s__child", json!({})).await;
         let stopping = async {
             assert_eq!(marks.next().await.as_deref(), Some("slow"));
-            house.cancel.cancel();
+            harness.cancel.cancel();
         };
-        let calling = house.bad(&servers, "s__slow", json!({}));
+        let calling = harness.bad(&servers, "s__slow", json!({}));
         let (said, ()) = futures_util::future::join(calling, stopping).await;
         assert_eq!(
             said,
@@ -300,10 +300,10 @@ fn stopped() {
 
 fn asks() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         let ask = async |method: &str| {
-            let said = house
+            let said = harness
                 .good(&servers, "s__ask", json!({ "method": method }))
                 .await;
             serde_json::from_str::<Value>(&said).expect("an answer is a message")
@@ -311,7 +311,7 @@ fn asks() {
         let root = ask("roots/list").await["result"]["roots"][0]["uri"].clone();
         assert_eq!(
             root,
-            json!(format!("file://{}", house.workspace().display()))
+            json!(format!("file://{}", harness.workspace().display()))
         );
         assert_eq!(
             ask("elicitation/create").await["result"]["action"],
@@ -328,11 +328,11 @@ fn asks() {
 
 fn keys() {
     wait(async {
-        let mut house = House::new();
+        let mut harness = Harness::new();
         let key = Secret::new("planted-key-0123456789").expect("a key");
-        house.context.redactor = Arc::new(Redactor::new(&[key]));
-        let servers = house.start(&[config("usual")]).await;
-        let said = house
+        harness.context.redactor = Arc::new(Redactor::new(&[key]));
+        let servers = harness.start(&[config("usual")]).await;
+        let said = harness
             .good(
                 &servers,
                 "s__echo",
@@ -346,15 +346,15 @@ fn keys() {
 
 fn approvals() {
     wait(async {
-        let mut house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let mut harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         let mut said = async |policies: &[(&str, Policy)]| {
             let policies = policies
                 .iter()
                 .map(|(name, policy)| ((*name).to_owned(), *policy));
-            house.context.approvals = Approvals::new(policies.collect(), false);
+            harness.context.approvals = Approvals::new(policies.collect(), false);
             text(
-                &house
+                &harness
                     .call(&servers, "s__echo", json!({ "text": "hi" }))
                     .await,
             )
@@ -387,8 +387,8 @@ fn approvals() {
 
 fn hints() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("usual")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("usual")]).await;
         let tools = Toolbox::builtin().with(servers.tools());
         let names = ["read", "s__echo", "s__add", "s__fail"];
         let safe = |name| tools.meta(name).idempotency == Idempotency::Idempotent;

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::runner::Test;
-use crate::surroundings::{House, Marks, SHORT, config, wait};
+use crate::surroundings::{Harness, Marks, SHORT, config, wait};
 
 pub const TESTS: [Test; 13] = [
     (
@@ -28,11 +28,11 @@ pub const TESTS: [Test; 13] = [
 ];
 
 async fn failed(mode: &str) -> String {
-    let house = House::new();
-    let servers = house.start(&[config(mode)]).await;
+    let harness = Harness::new();
+    let servers = harness.start(&[config(mode)]).await;
     assert!(servers.tools().is_empty());
     servers.stop().await;
-    let told = house.told();
+    let told = harness.told();
     assert_eq!(told.len(), 1, "{told:?}");
     told[0].clone()
 }
@@ -46,12 +46,12 @@ fn dies() {
 
 fn hangs() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut config = config("deaf");
         config.start_timeout = SHORT;
-        let servers = house.start(&[config]).await;
+        let servers = harness.start(&[config]).await;
         assert_eq!(
-            house.told(),
+            harness.told(),
             ["s failed 0 it was not ready within 0.02 seconds (mcpServers.s.startTimeoutSeconds)"]
         );
         servers.stop().await;
@@ -73,15 +73,15 @@ fn endless() {
 
 fn missing() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut program = config("usual");
         program.command = "no-such-program-7".to_owned();
         let mut folder = config("usual");
         folder.cwd = Some("nowhere".into());
-        house.start(&[program, folder]).await.stop().await;
-        let root = house.workspace();
+        harness.start(&[program, folder]).await.stop().await;
+        let root = harness.workspace();
         assert_eq!(
-            house.told(),
+            harness.told(),
             [
                 "s failed 0 cannot start no-such-program-7: there is no such program; install it, or correct mcpServers.s.command".to_owned(),
                 format!("s failed 0 cannot start {}: there is no folder {}/nowhere; see mcpServers.s.cwd", config("").command, root.display()),
@@ -103,19 +103,19 @@ fn lists() {
 
 fn cancelled() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut marks = Marks::new();
         let mut config = config("deaf");
         config.args.push(marks.port.clone());
         let configs = [config];
-        let starting = house.start(&configs);
+        let starting = harness.start(&configs);
         let cancelling = async {
             assert_eq!(marks.next().await.as_deref(), Some("heard"));
-            house.cancel.cancel();
+            harness.cancel.cancel();
             marks
         };
         let (servers, mut marks) = futures_util::future::join(starting, cancelling).await;
-        assert_eq!(house.told(), ["s failed 0 its start was cancelled"]);
+        assert_eq!(harness.told(), ["s failed 0 its start was cancelled"]);
         marks.gone().await;
         servers.stop().await;
     });
@@ -123,12 +123,12 @@ fn cancelled() {
 
 fn beside() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut bad = config("dies");
         bad.name = "bad".to_owned();
-        let servers = house.start(&[bad, config("usual")]).await;
+        let servers = harness.start(&[bad, config("usual")]).await;
         assert_eq!(
-            house
+            harness
                 .good(&servers, "s__echo", json!({ "text": "hi" }))
                 .await,
             "hi"
@@ -150,8 +150,8 @@ fn names(servers: &agent_tools::mcp::Servers) -> Vec<String> {
 
 fn pages() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("pages")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("pages")]).await;
         assert_eq!(
             names(&servers),
             ["s__tool0", "s__tool1", "s__tool2", "s__last"]
@@ -162,30 +162,31 @@ fn pages() {
 
 fn many() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("many")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("many")]).await;
         assert_eq!(servers.tools().len(), 500);
         servers.stop().await;
         assert_eq!(
-            house.told(),
+            harness.told(),
             [
                 "s ready 500 ",
                 "notice: tool server s: not all of its tools are offered: all behind the first 500, which is the most"
             ]
         );
-        let servers = house.start(&[config("large")]).await;
+        let servers = harness.start(&[config("large")]).await;
         assert_eq!(servers.tools().len(), 32);
         servers.stop().await;
         assert!(
-            house.told()[1].ends_with("all from tool32 on: together they have over 1000000 bytes")
+            harness.told()[1]
+                .ends_with("all from tool32 on: together they have over 1000000 bytes")
         );
     });
 }
 
 fn odd() {
     wait(async {
-        let house = House::new();
-        let servers = house.start(&[config("odd-tools")]).await;
+        let harness = Harness::new();
+        let servers = harness.start(&[config("odd-tools")]).await;
         let long = format!("s__{}l", "long".repeat(15));
         assert_eq!(
             names(&servers),
@@ -222,13 +223,13 @@ fn odd() {
 
 fn named() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut by_settings = config("usual");
         by_settings.tools = Some(vec!["echo".to_owned(), "wings".to_owned()]);
         let mut by_session = config("usual");
         by_session.name = "t".to_owned();
         by_session.named = Some(vec!["t__add".to_owned(), "t__wings".to_owned()]);
-        let servers = house.start(&[by_settings, by_session]).await;
+        let servers = harness.start(&[by_settings, by_session]).await;
         assert_eq!(names(&servers), ["s__echo", "t__add"]);
         let left_out = servers
             .reports()
@@ -247,12 +248,12 @@ fn named() {
 
 fn stays() {
     wait(async {
-        let house = House::new();
+        let harness = Harness::new();
         let mut marks = Marks::new();
         let mut config = config("stays");
         config.args.push(marks.port.clone());
-        let servers = house.start(&[config]).await;
-        house.good(&servers, "s__child", json!({})).await;
+        let servers = harness.start(&[config]).await;
+        harness.good(&servers, "s__child", json!({})).await;
         servers.stop().await;
         assert_eq!(marks.next().await.as_deref(), Some("input closed"));
         marks.gone().await;

@@ -47,14 +47,14 @@ pub fn config(mode: &str) -> ServerConfig {
 }
 
 /// A workspace with servers.
-pub struct House {
+pub struct Harness {
     pub context: ToolContext,
     pub cancel: CancellationToken,
     heard: Arc<Mutex<Vec<ServerEvent>>>,
     folder: TempDir,
 }
 
-impl House {
+impl Harness {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let workspace = Workspace::open(folder.path()).expect("a workspace");

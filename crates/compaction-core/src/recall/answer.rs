@@ -16,7 +16,7 @@ const WIDTHS: [u64; 4] = [100, 75, 55, 40];
 
 /// The least bytes of an entry that are shown, and the most: who needs more reads the entry.
 const LEAST_WIDTH: u64 = 80;
-const MOST_WIDTH: u64 = 480;
+const MOST_WIDTH: u64 = 640;
 
 impl Recall {
     /// Returns the answer as text, with nothing in it that the budget has no room for.
@@ -77,7 +77,12 @@ impl Recall {
         let mut head = head(&found.entry_id, &found.role, found.call.as_deref());
         let date = found.timestamp.as_deref().map(short_date);
         head.extend(date.into_iter().chain(place.map(str::to_owned)));
-        head.push(format!("{} chars", found.total_chars));
+        // What is shown whole needs neither its length nor a place to read on from.
+        let shown = found.excerpts.iter().map(|it| it.text.chars().count());
+        let is_whole = shown.max() >= Some(found.total_chars);
+        if !is_whole {
+            head.push(format!("{} chars", found.total_chars));
+        }
         if found.copies > 0 {
             head.push(format!("{} older copies folded", found.copies));
         }
@@ -89,8 +94,7 @@ impl Recall {
         }
         let mut text = head.join(", ");
         for excerpt in &found.excerpts {
-            let is_all = excerpt.text.chars().count() >= found.total_chars;
-            if !is_all {
+            if !is_whole && excerpt.offset > 0 {
                 text.push_str(&format!("\n(offset {})", excerpt.offset));
             }
             text.push('\n');

@@ -9,7 +9,7 @@ use crate::recall::terms::{Terms, fold};
 const MOST_WORDS: usize = 100_000;
 
 /// About how many bytes of a session are read for its words.
-pub(super) const MOST_BYTES: u64 = 8 << 20;
+pub(super) const MOST_BYTES: u64 = 4 << 20;
 
 /// The shortest and the longest word that is close to another, in characters.
 const SHORTEST: usize = 3;

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
+use memchr::memmem;
 use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
 
 use crate::files::{FileAction, file_call};
@@ -165,10 +166,14 @@ impl<'a> RecallSearch<'a> {
         if stop() {
             return None;
         }
+        let best = groups.first().map_or(1.0, |best| best.score);
         let mut build = |width: usize| {
             let shown = groups.iter().zip(&texts);
             shown
-                .map(|(group, (text, places))| self.recalled(group, text, places, width))
+                .map(|(group, (text, places))| {
+                    let width = width_of(width, group.score / best, text.author);
+                    self.recalled(group, text, places, width)
+                })
                 .collect()
         };
         recall.fit(&mut build, self.request);
@@ -253,7 +258,9 @@ impl<'a> RecallSearch<'a> {
                     *best = best.max(place.strength);
                 }
                 let phrase = self.terms.phrase.as_ref();
-                let phrase = phrase.is_some_and(|phrase| folded.contains(phrase));
+                let phrase = phrase.is_some_and(|phrase| {
+                    memmem::find(folded.as_bytes(), phrase.as_bytes()).is_some()
+                });
                 (places.len(), phrase)
             }
         };
@@ -383,6 +390,20 @@ impl<'a> RecallSearch<'a> {
         }
     }
 }
+
+/// Returns how many bytes are shown of an entry whose score is this share of the best one's. Where the best leads, it is
+/// most likely what is looked for, and the others are hints; what the user said is shown whole where it is short.
+fn width_of(width: usize, share: f64, author: Author) -> usize {
+    let least = match author {
+        Author::User => SHORT_MESSAGE,
+        _ => EXCERPT_BYTES * 3 / 4,
+    };
+    let part = (width as f64 * share * share) as usize;
+    part.max(least.min(width))
+}
+
+/// How long a message of the user is that is shown whole wherever it is found, in bytes.
+const SHORT_MESSAGE: usize = 280;
 
 /// How long one of several excerpts is at least, in bytes, and how many there are of one entry.
 const EXCERPT_BYTES: usize = 160;

@@ -6,12 +6,12 @@ use ::hooks::{Hook, HookContext, HookFuture, Notification, ToolCallEvent, ToolCa
 use super::*;
 use agent_tools::approval::{Decision, Policy};
 
-/// Returns a house whose writing and commands have to be allowed.
-fn asking(made: Value) -> House {
-    let mut house = House::new(&[calls(made), answer("done")].concat());
+/// Returns a harness whose writing and commands have to be allowed.
+fn asking(made: Value) -> Harness {
+    let mut harness = Harness::new(&[calls(made), answer("done")].concat());
     let policies = ["write", "bash"].map(|tool| (tool.to_owned(), Policy::Ask));
-    house.approvals = Approvals::new(policies.into(), true);
-    house
+    harness.approvals = Approvals::new(policies.into(), true);
+    harness
 }
 
 fn write(path: &str) -> Value {
@@ -36,8 +36,8 @@ fn approve(call_id: &str, decision: Decision) -> Command {
 #[test]
 fn questions_of_a_batch_are_asked_at_once_and_answered_in_any_order() {
     run(async {
-        let house = asking(json!([write("a"), write("b")]));
-        let mut life = house.live();
+        let harness = asking(json!([write("a"), write("b")]));
+        let mut life = harness.live();
         life.say("work");
         life.until(is_asked).await;
         life.until(is_asked).await;
@@ -57,8 +57,8 @@ fn questions_of_a_batch_are_asked_at_once_and_answered_in_any_order() {
         answer (stop): done
         turn done
         ");
-        assert!(!house.work().join("a").exists());
-        assert!(house.work().join("b").exists());
+        assert!(!harness.work().join("a").exists());
+        assert!(harness.work().join("b").exists());
         insta::assert_snapshot!(life.written(), @r#"
         system: 
         model script
@@ -75,13 +75,13 @@ fn questions_of_a_batch_are_asked_at_once_and_answered_in_any_order() {
 #[test]
 fn what_is_answered_for_good_is_not_asked_again() {
     run(async {
-        let house = asking(json!([
+        let harness = asking(json!([
             write("a"),
             bash("echo 1 >> ran"),
             bash(" echo 1 >> ran\n"),
             bash("echo 2 >> ran"),
         ]));
-        let mut life = house.live();
+        let mut life = harness.live();
         life.say("work");
         for (call, decision) in [
             ("call_1_1", Decision::Never),
@@ -107,7 +107,7 @@ fn what_is_answered_for_good_is_not_asked_again() {
         answer (stop): done
         turn done
         ");
-        let ran = std::fs::read_to_string(house.work().join("ran")).unwrap();
+        let ran = std::fs::read_to_string(harness.work().join("ran")).unwrap();
         assert_eq!(ran, "1\n1\n2\n");
         life.close().await;
     });
@@ -116,8 +116,8 @@ fn what_is_answered_for_good_is_not_asked_again() {
 #[test]
 fn a_turn_that_is_stopped_asks_no_more() {
     run(async {
-        let house = asking(json!([write("a"), write("b")]));
-        let mut life = house.live();
+        let harness = asking(json!([write("a"), write("b")]));
+        let mut life = harness.live();
         life.say("work");
         life.until(is_asked).await;
         life.until(is_asked).await;
@@ -137,7 +137,7 @@ fn a_turn_that_is_stopped_asks_no_more() {
         life.until(|event| matches!(event, SessionEvent::Error { .. }))
             .await;
         insta::assert_snapshot!(life.news(), @"error: no call call_1_1 waits to be allowed");
-        assert!(!house.work().join("a").exists());
+        assert!(!harness.work().join("a").exists());
         insta::assert_snapshot!(life.written(), @r#"
         system: 
         model script
@@ -153,24 +153,24 @@ fn a_turn_that_is_stopped_asks_no_more() {
 #[test]
 fn a_session_that_is_closed_while_it_asks_ends() {
     run(async {
-        let house = asking(json!([write("a")]));
-        let mut life = house.live();
+        let harness = asking(json!([write("a")]));
+        let mut life = harness.live();
         life.say("work");
         life.until(is_asked).await;
         life.close().await;
-        assert!(!house.work().join("a").exists());
+        assert!(!harness.work().join("a").exists());
     });
 }
 
 #[test]
 fn a_tool_that_is_denied_by_name_does_not_run() {
     run(async {
-        let mut house =
+        let mut harness =
             asking(json!([write("a"), { "name": "read", "arguments": { "path": "a" } }]));
-        house.put("a", "text");
+        harness.put("a", "text");
         let policies = ["write", "read"].map(|tool| (tool.to_owned(), Policy::Deny));
-        house.approvals = Approvals::new(policies.into(), true);
-        let mut life = house.live();
+        harness.approvals = Approvals::new(policies.into(), true);
+        let mut life = harness.live();
         life.ask("work").await;
         insta::assert_snapshot!(life.written(), @r#"
         system: 
@@ -224,7 +224,7 @@ impl Hook for Leaky {
 #[test]
 fn a_key_reaches_no_event_no_hook_no_request_and_no_file() {
     run(async {
-        let mut house = House::new(
+        let mut harness = Harness::new(
             &[
                 calls(json!([
                     bash("cat key; cat key >&2; exit 3"),
@@ -237,12 +237,12 @@ fn a_key_reaches_no_event_no_hook_no_request_and_no_file() {
         );
         let mut redactor = Redactor::default();
         redactor.add(KEY);
-        house.redactor = Arc::new(redactor);
+        harness.redactor = Arc::new(redactor);
         let told = Arc::new(Mutex::new(Vec::new()));
-        let mut house = house.hook(Leaky(told.clone()));
-        house.put("key", KEY);
-        house.approvals = Approvals::allow_all();
-        let mut life = house.live();
+        let mut harness = harness.hook(Leaky(told.clone()));
+        harness.put("key", KEY);
+        harness.approvals = Approvals::allow_all();
+        let mut life = harness.live();
         life.ask("work").await;
         life.close().await;
         // How many updates there are depends on the time.
@@ -253,7 +253,7 @@ fn a_key_reaches_no_event_no_hook_no_request_and_no_file() {
             .filter(|event| !is_update(event))
             .collect();
         let events = serde_json::to_string(&events).unwrap();
-        let asked = format!("{:?}", house.asked.lock().unwrap());
+        let asked = format!("{:?}", harness.asked.lock().unwrap());
         let told = told.lock().unwrap().join("\n");
         let session = std::fs::read_to_string(life.path()).unwrap();
         for (what, text, times) in [
@@ -282,11 +282,11 @@ fn a_key_that_is_split_over_deltas_is_in_no_delta() {
             let answer = json!({ "text": said(offset), "thinking": said(offset) });
             line_of(&json!({ "answer": answer }))
         });
-        let mut house = House::new(&answers.collect::<String>());
+        let mut harness = Harness::new(&answers.collect::<String>());
         let mut redactor = Redactor::default();
         redactor.add(KEY);
-        house.redactor = Arc::new(redactor);
-        let mut life = house.live();
+        harness.redactor = Arc::new(redactor);
+        let mut life = harness.live();
         for offset in offsets {
             let before = life.heard.len();
             life.ask(&format!("work {offset}")).await;

@@ -19,14 +19,14 @@ fn look() -> String {
     read("small.txt")
 }
 
-fn house(script: &[String]) -> House {
+fn harness(script: &[String]) -> Harness {
     let script = [&[window(8192)], script].concat().concat();
     let settings =
         json!({ "keepRecentTokens": 500, "background": { "enabled": true, "atPercent": 50 } });
-    let house = House::new(&script).compaction(settings);
-    house.put("small.txt", "small");
-    house.put_lines("large.txt", 3500);
-    house
+    let harness = Harness::new(&script).compaction(settings);
+    harness.put("small.txt", "small");
+    harness.put_lines("large.txt", 3500);
+    harness
 }
 
 fn is_tool_end(event: &SessionEvent) -> bool {
@@ -54,8 +54,8 @@ fn what_was_prepared_is_spliced_in_and_what_was_said_meanwhile_stays() {
             answer("done"),
             summaries(),
         ];
-        let house = house(&script);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script);
+        let mut life = harness.open_session(HALF);
         life.say("work");
         life.until(is_tool_end).await;
         life.deliver("and mind this", Delivery::Steer);
@@ -96,7 +96,7 @@ fn what_was_prepared_is_spliced_in_and_what_was_said_meanwhile_stays() {
         compaction
         assistant (stop): done
         "#);
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: Earlier parts of this conversation are no longer
         user: #5
         assistant: #6
@@ -128,8 +128,8 @@ fn undoing_a_splice_gives_back_everything_that_was_there_before_it() {
             answer("done"),
             summaries(),
         ];
-        let house = house(&script);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script);
+        let mut life = harness.open_session(HALF);
         life.ask("work").await;
         let session = SessionFile::open(life.path()).unwrap();
         let tree = session.tree();
@@ -163,11 +163,11 @@ fn undoing_a_splice_gives_back_everything_that_was_there_before_it() {
 }
 
 /// The summarizer lets wait for so many seconds: a model that answers with a pause.
-fn slow_summarizer(house: &mut House, seconds: u64) {
+fn slow_summarizer(harness: &mut Harness, seconds: u64) {
     let text =
         line_of(&json!({ "answer": { "text": "## Goal\nslow", "pause_ms": seconds * 1000 } }));
-    let slow = house.model("slow", &text.repeat(9), 8192);
-    house.models.others = vec![Candidate {
+    let slow = harness.model("slow", &text.repeat(9), 8192);
+    harness.models.others = vec![Candidate {
         summarizer: Summarizer::Model {
             provider: "scripted".to_owned(),
             model: "slow".to_owned(),
@@ -181,9 +181,9 @@ fn slow_summarizer(house: &mut House, seconds: u64) {
 #[test]
 fn a_preparation_that_is_under_way_at_the_threshold_is_waited_for() {
     run(async {
-        let mut house = house(&[look(), read("large.txt"), answer("done")]);
-        slow_summarizer(&mut house, 4);
-        let mut life = house.open_session(HALF);
+        let mut harness = harness(&[look(), read("large.txt"), answer("done")]);
+        slow_summarizer(&mut harness, 4);
+        let mut life = harness.open_session(HALF);
         let before = tokio::time::Instant::now();
         assert_snapshot!(life.ask("work").await, @"
         user: work
@@ -205,9 +205,9 @@ fn a_preparation_that_is_under_way_at_the_threshold_is_waited_for() {
 #[test]
 fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
     run(async {
-        let mut house = house(&[look(), read("large.txt"), answer("done")]);
-        slow_summarizer(&mut house, 60);
-        let mut life = house.open_session(HALF);
+        let mut harness = harness(&[look(), read("large.txt"), answer("done")]);
+        slow_summarizer(&mut harness, 60);
+        let mut life = harness.open_session(HALF);
         life.say("work");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
             .await;
@@ -231,10 +231,10 @@ fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
 fn a_preparation_is_forgotten_when_the_leaf_moves() {
     run(async {
         let script = [look(), answer("a"), answer("b"), summaries()];
-        let house = house(&script);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script);
+        let mut life = harness.open_session(HALF);
         life.ask("work").await;
-        assert!(!house.summaries.lock().unwrap().is_empty());
+        assert!(!harness.summaries.lock().unwrap().is_empty());
         let back = Command::Back {
             count: 1,
             summarize: false,
@@ -257,10 +257,10 @@ fn a_preparation_is_forgotten_when_the_leaf_moves() {
 fn a_manual_compaction_discards_what_was_prepared() {
     run(async {
         let script = [look(), look(), answer("a"), summaries()];
-        let house = house(&script);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script);
+        let mut life = harness.open_session(HALF);
         life.ask("work").await;
-        assert!(!house.summaries.lock().unwrap().is_empty());
+        assert!(!harness.summaries.lock().unwrap().is_empty());
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         compacted context-full by scripted/script
@@ -283,16 +283,16 @@ fn a_preparation_for_another_context_is_stale() {
             answer("a"),
             summaries(),
         ];
-        let mut house = house(&script);
-        house.put_lines("medium.txt", 500);
+        let mut harness = harness(&script);
+        harness.put_lines("medium.txt", 500);
         // What was read twice is pruned at the threshold, and that is not enough.
-        house.settings.compaction.prune.minimum_savings = TokenCount(10);
-        let mut life = house.open_session(HALF);
+        harness.settings.compaction.prune.minimum_savings = TokenCount(10);
+        let mut life = harness.open_session(HALF);
         life.say("work");
         for _ in 0..3 {
             life.until(is_tool_end).await;
         }
-        assert!(!house.summaries.lock().unwrap().is_empty());
+        assert!(!harness.summaries.lock().unwrap().is_empty());
         assert_snapshot!(life.rest().await, @"
         user: work
         answer (tool_use):  +1
@@ -318,13 +318,13 @@ fn a_preparation_for_another_context_is_stale() {
 #[test]
 fn closing_does_not_wait_for_a_preparation() {
     run(async {
-        let mut house = house(&[look(), answer("done")]);
-        slow_summarizer(&mut house, 60);
-        let mut life = house.open_session(HALF);
+        let mut harness = harness(&[look(), answer("done")]);
+        slow_summarizer(&mut harness, 60);
+        let mut life = harness.open_session(HALF);
         let before = tokio::time::Instant::now();
         life.ask("work").await;
         life.close().await;
         assert_eq!(before.elapsed().as_secs(), 0);
-        assert_eq!(house.requests_in_flight(), 0);
+        assert_eq!(harness.requests_in_flight(), 0);
     });
 }

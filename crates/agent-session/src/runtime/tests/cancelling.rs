@@ -30,14 +30,14 @@ const ENDINGS: [Ending; 4] = [
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 
-/// Returns a house whose summarizer needs several requests, each with an answer of many pieces.
-fn house() -> House {
-    let mut house = House::new(&answer("still here")).compaction(serde_json::json!({
+/// Returns a harness whose summarizer needs several requests, each with an answer of many pieces.
+fn harness() -> Harness {
+    let mut harness = Harness::new(&answer("still here")).compaction(serde_json::json!({
         "keepRecentTokens": 500,
     }));
     let text = format!("## Goal\n{}", words(50));
-    house.summarizer(&[window(4000), summary(&text).repeat(9)].concat());
-    house
+    harness.summarizer(&[window(4000), summary(&text).repeat(9)].concat());
+    harness
 }
 
 /// Polls the run so many times, each time once everybody who was woken has run.
@@ -55,14 +55,14 @@ async fn walk(
     done: impl Fn(&SessionEvent) -> bool,
 ) -> usize {
     for polls in 0.. {
-        let house = house();
-        let path = house.session(LONG);
-        let before = house.files();
-        let mut life = house.open(&path);
+        let harness = harness();
+        let path = harness.session(LONG);
+        let before = harness.files();
+        let mut life = harness.open(&path);
         life.send(command());
         poll(&mut life, polls).await;
         if life.heard.iter().any(&done) {
-            let requests = house.summaries.lock().unwrap().len();
+            let requests = harness.summaries.lock().unwrap().len();
             assert!(requests > 1, "{requests} requests are not many");
             life.close().await;
             return polls;
@@ -80,8 +80,8 @@ async fn walk(
                 String::new()
             }
         };
-        assert_eq!(house.files(), before, "{place}: {told}");
-        assert_eq!(house.requests_in_flight(), 0, "{place}: {told}");
+        assert_eq!(harness.files(), before, "{place}: {told}");
+        assert_eq!(harness.requests_in_flight(), 0, "{place}: {told}");
         let is_moved = matches!(command(), Command::Navigate(_));
         let said = match is_moved {
             true => "navigated cancelled",
@@ -91,7 +91,7 @@ async fn walk(
         assert_eq!(is_told, ending != Ending::Dropped, "{place}: {told}");
         let mut life = match ending {
             Ending::AbortCompaction | Ending::Abort => life,
-            Ending::Close | Ending::Dropped => house.open(&path),
+            Ending::Close | Ending::Dropped => harness.open(&path),
         };
         let told = life.ask("are you there").await;
         assert!(told.contains("still here"), "{place}: {told}");
@@ -148,8 +148,8 @@ fn a_branch_summary_that_is_ended_anywhere_leaves_the_leaf_where_it_was() {
 #[test]
 fn who_commands_no_more_ends_the_session_after_what_runs() {
     run(async {
-        let house = House::new(&answer(&words(200)));
-        let mut life = house.live();
+        let harness = Harness::new(&answer(&words(200)));
+        let mut life = harness.live();
         life.say("write");
         life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
             .await;
@@ -163,7 +163,7 @@ fn who_commands_no_more_ends_the_session_after_what_runs() {
         turn aborted
         end
         ");
-        assert_eq!(house.requests_in_flight(), 0);
+        assert_eq!(harness.requests_in_flight(), 0);
         life.check();
     });
 }
@@ -255,12 +255,12 @@ impl Hook for Hangs {
 /// when the hook was asked, and answers afterwards.
 async fn ended_while_hanging(hangs: Hangs, begin: Command, ending: Ending, script: &str) -> String {
     let asked = hangs.asked.clone();
-    let house = House::new(&[script, &answer("still here")].concat())
+    let harness = Harness::new(&[script, &answer("still here")].concat())
         .compaction(serde_json::json!({ "keepRecentTokens": 500 }))
         .hook(hangs);
-    house.put("a.txt", "small");
-    let path = house.session(LONG);
-    let mut life = house.open(&path);
+    harness.put("a.txt", "small");
+    let path = harness.session(LONG);
+    let mut life = harness.open(&path);
     let said = match &begin {
         Command::Prompt { prompt, .. } => Some(prompt.text.clone()),
         _ => None,
@@ -272,7 +272,7 @@ async fn ended_while_hanging(hangs: Hangs, begin: Command, ending: Ending, scrip
     }
     // Nothing happens any more until somebody ends it.
     poll(&mut life, 50).await;
-    let before = house.files();
+    let before = harness.files();
     let told = match ending {
         Ending::AbortCompaction => life.command_and(Command::AbortCompaction).await,
         Ending::Abort => life.command_and(Command::Abort).await,
@@ -288,12 +288,12 @@ async fn ended_while_hanging(hangs: Hangs, begin: Command, ending: Ending, scrip
     assert_eq!(asked.load(Ordering::Relaxed), 1, "{ending:?}: {told}");
     let ran = said.is_some() && script.contains("calls");
     if !ran {
-        assert_eq!(house.files(), before, "{ending:?}: {told}");
+        assert_eq!(harness.files(), before, "{ending:?}: {told}");
     }
     drop(life);
-    let mut house = house;
-    house.hooks = Arc::new(HookSet::default());
-    let mut life = house.open(&path);
+    let mut harness = harness;
+    harness.hooks = Arc::new(HookSet::default());
+    let mut life = harness.open(&path);
     let again = life.ask("are you there").await;
     assert!(
         again.contains("still here") || again.contains("answer (stop)"),
@@ -398,8 +398,8 @@ fn a_hook_that_is_told_and_never_ends_holds_nobody_up() {
             HookPoint::TurnEnd,
             HookPoint::SessionShutdown,
         ] {
-            let house = House::new(&answer("still here")).hook(Hangs::at(point));
-            let mut life = house.live();
+            let harness = Harness::new(&answer("still here")).hook(Hangs::at(point));
+            let mut life = harness.live();
             let told = life.ask("are you there").await;
             assert!(told.contains("still here"), "{point}: {told}");
             life.close().await;

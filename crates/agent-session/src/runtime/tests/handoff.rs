@@ -15,13 +15,13 @@ fn handoff() -> Command {
 }
 
 /// Returns the session of the folder that is not `old`.
-fn successor(house: &House, old: &Path) -> PathBuf {
-    let files = house.files();
+fn successor(harness: &Harness, old: &Path) -> PathBuf {
+    let files = harness.files();
     let old = old.file_name().unwrap().to_string_lossy().into_owned();
     let mut new = files
         .keys()
         .filter(|name| **name != old && !name.contains("pending"));
-    let found = house.sessions().join(new.next().unwrap());
+    let found = harness.sessions().join(new.next().unwrap());
     assert_eq!(new.next(), None);
     found
 }
@@ -29,16 +29,16 @@ fn successor(house: &House, old: &Path) -> PathBuf {
 #[test]
 fn a_handoff_writes_its_document_into_a_new_session_at_once() {
     run(async {
-        let house = House::new(&[summary("the document"), answer("on from there")].concat());
-        let mut life = house.open_session(TWO_TURNS);
-        let before = house.files();
+        let harness = Harness::new(&[summary("the document"), answer("on from there")].concat());
+        let mut life = harness.open_session(TWO_TURNS);
+        let before = harness.files();
         assert_snapshot!(life.command_and(handoff()).await, @"
         compaction manual handoff
         another session
         compacted handoff by scripted/script
         ");
         let old = life.path().to_owned();
-        let path = successor(&house, &old);
+        let path = successor(&harness, &old);
         assert_snapshot!(written(&path), @"custom message handoff");
         let session = SessionFile::open(&path).unwrap();
         let header = session.tree().header().unwrap();
@@ -46,9 +46,9 @@ fn a_handoff_writes_its_document_into_a_new_session_at_once() {
             header.parent_session.as_deref().map(Path::new),
             Some(old.as_path())
         );
-        assert_eq!(house.files()["session.jsonl"], before["session.jsonl"]);
+        assert_eq!(harness.files()["session.jsonl"], before["session.jsonl"]);
         life.ask("go on").await;
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: the document
 
         <ledger>
@@ -64,15 +64,15 @@ fn a_handoff_writes_its_document_into_a_new_session_at_once() {
         ");
         let finished = life.close().await;
         assert_eq!(finished.locator, Some(Locator::of_path(&path)));
-        assert_eq!(house.files()["session.jsonl"], before["session.jsonl"]);
+        assert_eq!(harness.files()["session.jsonl"], before["session.jsonl"]);
     });
 }
 
 #[test]
 fn what_waits_moves_to_the_new_session() {
     run(async {
-        let house = House::new(&[summary(&words(100)), answer("a"), answer("b")].concat());
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&[summary(&words(100)), answer("a"), answer("b")].concat());
+        let mut life = harness.open_session(TWO_TURNS);
         life.send(handoff());
         life.until(|event| matches!(event, SessionEvent::CompactionStart { .. }))
             .await;
@@ -89,7 +89,7 @@ fn what_waits_moves_to_the_new_session() {
         answer (stop): b
         turn done
         ");
-        let path = successor(&house, life.path());
+        let path = successor(&harness, life.path());
         assert_snapshot!(written(&path), @"
         custom message handoff
         system: 
@@ -107,16 +107,16 @@ fn what_waits_moves_to_the_new_session() {
 #[test]
 fn a_manual_handoff_without_a_document_says_so() {
     run(async {
-        let house = House::new(&[summary(" "), summary(" ")].concat());
-        let mut life = house.open_session(TWO_TURNS);
-        let before = house.files();
+        let harness = Harness::new(&[summary(" "), summary(" ")].concat());
+        let mut life = harness.open_session(TWO_TURNS);
+        let before = harness.files();
         assert_snapshot!(life.command_and(handoff()).await, @"
         compaction manual handoff
         progress: the summary is empty; asking once more
         progress: scripted/script (summary): the summary is empty
         compacted: Compaction failed: the summary is empty
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -132,10 +132,10 @@ fn a_handoff_at_the_threshold_waits_for_the_end_of_the_turn() {
             summary("the document of what was read").repeat(9),
             answer("more"),
         ];
-        let house = House::new(&script.concat())
+        let harness = Harness::new(&script.concat())
             .compaction(json!({ "strategy": "handoff", "autoContinue": "always" }));
-        house.put_lines("a.txt", 3000);
-        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
+        harness.put_lines("a.txt", 3000);
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
         assert_snapshot!(life.ask("look").await, @"
         user: look
         answer (tool_use):  +1
@@ -147,7 +147,7 @@ fn a_handoff_at_the_threshold_waits_for_the_end_of_the_turn() {
         answer (stop): more
         turn done
         ");
-        let path = successor(&house, life.path());
+        let path = successor(&harness, life.path());
         assert_snapshot!(written(&path), @"
         custom message handoff
         system: 
@@ -168,9 +168,9 @@ fn an_automatic_handoff_without_a_document_falls_back_to_a_summary() {
             summaries(),
             answer("on"),
         ];
-        let house = House::new(&script.concat())
+        let harness = Harness::new(&script.concat())
             .compaction(json!({ "strategy": "handoff", "keepRecentTokens": 500 }));
-        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
         assert_snapshot!(life.ask(&words(3000)).await, @"
         auto-compaction threshold handoff
         progress: the summary is empty; asking once more
@@ -181,7 +181,7 @@ fn an_automatic_handoff_without_a_document_falls_back_to_a_summary() {
         turn done
         ");
         life.close().await;
-        assert_eq!(house.files().len(), 1);
+        assert_eq!(harness.files().len(), 1);
     });
 }
 
@@ -189,8 +189,8 @@ fn an_automatic_handoff_without_a_document_falls_back_to_a_summary() {
 fn a_manual_compaction_by_handoff_does_not_fall_back() {
     run(async {
         let script = [summary(" ").repeat(2), summaries()];
-        let house = House::new(&script.concat()).compaction(json!({ "strategy": "handoff" }));
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "strategy": "handoff" }));
+        let mut life = harness.open_session(TWO_TURNS);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual handoff
         progress: the summary is empty; asking once more
@@ -205,9 +205,9 @@ fn a_manual_compaction_by_handoff_does_not_fall_back() {
 fn an_overflow_is_never_handed_off() {
     run(async {
         let script = [error("context_overflow"), summaries(), answer("it fits")];
-        let house = House::new(&script.concat())
+        let harness = Harness::new(&script.concat())
             .compaction(json!({ "strategy": "handoff", "keepRecentTokens": 500 }));
-        let mut life = house.open_session(TWO_TURNS);
+        let mut life = harness.open_session(TWO_TURNS);
         assert_snapshot!(life.ask("on").await, @"
         user: on
         answer (error):  context overflow: scripted/script: the script says context_overflow
@@ -217,15 +217,15 @@ fn an_overflow_is_never_handed_off() {
         turn done
         ");
         life.close().await;
-        assert_eq!(house.files().len(), 1);
+        assert_eq!(harness.files().len(), 1);
     });
 }
 
 #[test]
 fn a_session_in_memory_is_handed_off_in_memory() {
     run(async {
-        let house = House::new(&[answer("a"), summary("the document"), answer("b")].concat());
-        let mut life = house.live_in(Box::new(MemoryStore::new("/work")));
+        let harness = Harness::new(&[answer("a"), summary("the document"), answer("b")].concat());
+        let mut life = harness.live_in(Box::new(MemoryStore::new("/work")));
         life.ask("one").await;
         assert_snapshot!(life.command_and(handoff()).await, @"
         compaction manual handoff
@@ -233,7 +233,7 @@ fn a_session_in_memory_is_handed_off_in_memory() {
         compacted handoff by scripted/script
         ");
         life.ask("two").await;
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: the document
 
         <ledger>
@@ -242,19 +242,19 @@ fn a_session_in_memory_is_handed_off_in_memory() {
         ");
         life.said.clear();
         life.close().await;
-        assert!(house.files().is_empty());
+        assert!(harness.files().is_empty());
     });
 }
 
 #[test]
 fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
     run(async {
-        let house = House::new("");
-        let path = house.work().join("session.jsonl");
-        std::fs::rename(house.session(TWO_TURNS), &path).unwrap();
+        let harness = Harness::new("");
+        let path = harness.work().join("session.jsonl");
+        std::fs::rename(harness.session(TWO_TURNS), &path).unwrap();
         let (sender, _events) = event_channel();
         let store = FileStore::open(&path).unwrap();
-        let mut session = AgentSession::new(house.config(Box::new(store)), sender);
+        let mut session = AgentSession::new(harness.config(Box::new(store)), sender);
         let copy = session.fork(None).await.unwrap().path.unwrap();
         let workspace = &session.tool_context.workspace;
         assert!(workspace.resolve("other.jsonl").is_ok());
@@ -285,13 +285,13 @@ impl FileLayer for NoNewFiles {
 #[test]
 fn bug10_a_handoff_that_cannot_be_written_leaves_no_file() {
     run(async {
-        let mut house = House::new(&[summary("the document"), answer("a")].concat());
-        house.files = Arc::new(NoNewFiles);
-        let mut life = house.open_session(TWO_TURNS);
-        let before = house.files();
+        let mut harness = Harness::new(&[summary("the document"), answer("a")].concat());
+        harness.files = Arc::new(NoNewFiles);
+        let mut life = harness.open_session(TWO_TURNS);
+        let before = harness.files();
         let told = life.command_and(handoff()).await;
         assert!(told.contains("the disk is full"), "{told}");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.ask("two").await;
         life.close().await;
     });

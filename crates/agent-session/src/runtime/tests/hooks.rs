@@ -81,8 +81,8 @@ fn replacement(first_kept: &str, summary: &str) -> BeforeCompactResult {
     }))
 }
 
-fn house(hook: Says) -> House {
-    House::new(&[summaries(), answer("a")].concat())
+fn harness(hook: Says) -> Harness {
+    Harness::new(&[summaries(), answer("a")].concat())
         .compaction(json!({ "keepRecentTokens": 500 }))
         .hook(hook)
 }
@@ -107,17 +107,17 @@ fn newest(path: &Path) -> Compaction {
 #[test]
 fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
     run(async {
-        let mut house = house(before_compact(BeforeCompactResult::Cancel { reason: None }));
-        house = house.compaction(json!({
+        let mut harness = harness(before_compact(BeforeCompactResult::Cancel { reason: None }));
+        harness = harness.compaction(json!({
             "keepRecentTokens": 500, "strategy": ["context-full", "extractive", "prune-only"],
         }));
-        let mut life = house.open_session(LONG);
-        let before = house.files();
+        let mut life = harness.open_session(LONG);
+        let before = harness.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         compacted: hook test cancelled it
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -126,9 +126,9 @@ fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
 fn three_automatic_compactions_that_a_hook_cancels_stop_them() {
     run(async {
         let script = [window(8192), answer("a").repeat(5)].concat();
-        let house =
-            House::new(&script).hook(before_compact(BeforeCompactResult::Cancel { reason: None }));
-        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
+        let harness = Harness::new(&script)
+            .hook(before_compact(BeforeCompactResult::Cancel { reason: None }));
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
         assert_snapshot!(life.ask(&words(3000)).await, @"
         auto-compaction threshold context-full
         auto-compacted: Auto-compaction failed: hook test cancelled it
@@ -164,11 +164,11 @@ fn a_summary_of_a_hook_stays_alone_where_that_is_wished() {
         }
         let with = replacement("e5", "what the hook knows");
         let off = json!({ "keepRecentTokens": 500, "ledger": { "maxTokens": 0 } });
-        for house in [
-            house(before_compact(alone)),
-            house(before_compact(with)).compaction(off),
+        for harness in [
+            harness(before_compact(alone)),
+            harness(before_compact(with)).compaction(off),
         ] {
-            let mut life = house.open_session(LONG);
+            let mut life = harness.open_session(LONG);
             life.command_and(compact()).await;
             let compaction = newest(life.path());
             assert_eq!(compaction.summary, "what the hook knows");
@@ -183,8 +183,8 @@ fn a_summary_of_a_hook_stays_alone_where_that_is_wished() {
 #[test]
 fn a_hook_supplies_the_compaction() {
     run(async {
-        let house = house(before_compact(replacement("e5", "what the hook knows")));
-        let mut life = house.open_session(LONG);
+        let harness = harness(before_compact(replacement("e5", "what the hook knows")));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         compacted context-full by hook
@@ -227,7 +227,7 @@ fn a_hook_supplies_the_compaction() {
         let result = life.result();
         assert_eq!((result.kept_entries, result.summarized_entries), (4, 4));
         life.ask("go on").await;
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: Earlier parts of this conversation are no longer
         user: #5
         assistant: #6
@@ -251,12 +251,12 @@ fn a_compaction_of_a_hook_must_keep_from_the_path_say_something_and_help() {
             ("e5", " ", "Compaction failed: a hook gave an empty summary"),
             ("e1", "a summary", "the context would not get smaller"),
         ] {
-            let house = house(before_compact(replacement(first_kept, summary)));
-            let mut life = house.open_session(LONG);
-            let before = house.files();
+            let harness = harness(before_compact(replacement(first_kept, summary)));
+            let mut life = harness.open_session(LONG);
+            let before = harness.files();
             let told = life.command_and(compact()).await;
             assert!(told.contains(why), "{told}");
-            assert_eq!(house.files(), before);
+            assert_eq!(harness.files(), before);
             life.close().await;
         }
     });
@@ -266,7 +266,7 @@ fn a_compaction_of_a_hook_must_keep_from_the_path_say_something_and_help() {
 fn what_hooks_add_reaches_the_request_and_the_entry() {
     run(async {
         let preserved = json!({ "memory": [1, 2] });
-        let house = house(Says {
+        let harness = harness(Says {
             compacting: Some(Ok(CompactingResult {
                 prompt: None,
                 context: vec!["the release is on Friday".to_owned()],
@@ -274,9 +274,9 @@ fn what_hooks_add_reaches_the_request_and_the_entry() {
             })),
             ..Says::default()
         });
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
-        let text = text_of(&house.summaries.lock().unwrap()[0]);
+        let text = text_of(&harness.summaries.lock().unwrap()[0]);
         assert!(text.contains("the release is on Friday"), "{text}");
         let compaction = newest(life.path());
         assert_eq!(compaction.preserve_data.unwrap().to_value(), preserved);
@@ -287,16 +287,16 @@ fn what_hooks_add_reaches_the_request_and_the_entry() {
 #[test]
 fn the_context_of_hooks_reaches_the_document_of_a_handoff() {
     run(async {
-        let house = house(Says {
+        let harness = harness(Says {
             compacting: Some(Ok(CompactingResult {
                 context: vec!["the release is on Friday".to_owned()],
                 ..CompactingResult::default()
             })),
             ..Says::default()
         });
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         life.command_and(Command::Handoff { focus: None }).await;
-        let asked = house.summaries.lock().unwrap()[0].clone();
+        let asked = harness.summaries.lock().unwrap()[0].clone();
         let last = asked.messages.last().unwrap();
         let text = last.content().joined_text("");
         assert!(text.contains("the release is on Friday"), "{text}");
@@ -307,12 +307,12 @@ fn the_context_of_hooks_reaches_the_document_of_a_handoff() {
 #[test]
 fn a_hook_that_fails_is_told_and_stops_nothing() {
     run(async {
-        let house = house(Says {
+        let harness = harness(Says {
             before_compact: Some(Err("broken")),
             compacting: Some(Err("broken too")),
             before_tree: Some(Err("broken as well")),
         });
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         hook test failed at session_before_compact: broken
@@ -330,14 +330,14 @@ fn a_hook_that_fails_is_told_and_stops_nothing() {
 #[test]
 fn a_hook_cancels_a_move() {
     run(async {
-        let house = house(Says {
+        let harness = harness(Says {
             before_tree: Some(Ok(BeforeTreeResult::Cancel { reason: None })),
             ..Says::default()
         });
-        let mut life = house.open_session(LONG);
-        let before = house.files();
+        let mut life = harness.open_session(LONG);
+        let before = harness.files();
         assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"error: hook test cancelled the move");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -349,11 +349,11 @@ fn the_summary_of_a_hook_is_used_when_the_user_asked_for_one() {
             summary: "what the hook saw".to_owned(),
             details: Some(json!({ "by": "test" })),
         };
-        let house = house(Says {
+        let harness = harness(Says {
             before_tree: Some(Ok(BeforeTreeResult::Summary(summary))),
             ..Says::default()
         });
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         let navigation = Navigation {
             summarize: true,
             ..to(Some("e4"))
@@ -372,7 +372,7 @@ fn the_summary_of_a_hook_is_used_when_the_user_asked_for_one() {
         assistant (stop): #2
         custom agent-cli/leaf
         ");
-        assert!(house.summaries.lock().unwrap().is_empty());
+        assert!(harness.summaries.lock().unwrap().is_empty());
         life.close().await;
     });
 }

@@ -13,7 +13,7 @@ fn reads(paths: &[&str]) -> String {
     calls(made.collect())
 }
 
-impl House {
+impl Harness {
     fn put_below(&self, name: &str, text: &str) {
         let path = self.work().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -29,30 +29,30 @@ impl House {
     }
 }
 
-/// A house in which nothing is kept word for word but the newest messages.
-fn small(script: &str) -> House {
-    House::new(script).compaction(json!({ "keepRecentTokens": 10, "strategy": "extractive" }))
+/// A harness in which nothing is kept word for word but the newest messages.
+fn small(script: &str) -> Harness {
+    Harness::new(script).compaction(json!({ "keepRecentTokens": 10, "strategy": "extractive" }))
 }
 
 #[test]
 fn the_model_is_told_of_the_files_that_always_count() {
     run(async {
-        let house = House::new(&[answer("a"), answer("b")].concat());
-        house.put("AGENTS.md", "Use tabs.\n");
-        house.put_below(
+        let harness = Harness::new(&[answer("a"), answer("b")].concat());
+        harness.put("AGENTS.md", "Use tabs.\n");
+        harness.put_below(
             ".agents/skills/release/SKILL.md",
             "---\nname: release\ndescription: Releases.\n---\n",
         );
-        let mut life = house.live();
+        let mut life = harness.live();
         assert_snapshot!(life.ask("one").await, @"
         instructions start: AGENTS.md loaded .agents/skills/release/SKILL.md listed
         user: one
         answer (stop): a
         turn done
         ");
-        assert_eq!(house.says("Use tabs."), (1, 0));
+        assert_eq!(harness.says("Use tabs."), (1, 0));
         assert_eq!(
-            house.says("- release: Releases. (.agents/skills/release/SKILL.md)"),
+            harness.says("- release: Releases. (.agents/skills/release/SKILL.md)"),
             (1, 0)
         );
         assert_snapshot!(life.ask("two").await, @"
@@ -60,7 +60,7 @@ fn the_model_is_told_of_the_files_that_always_count() {
         answer (stop): b
         turn done
         ");
-        assert_eq!(house.says("Use tabs."), (1, 0));
+        assert_eq!(harness.says("Use tabs."), (1, 0));
         assert_snapshot!(life.written(), @"
         system: 
         model script
@@ -76,8 +76,8 @@ fn the_model_is_told_of_the_files_that_always_count() {
 #[test]
 fn a_session_without_instructions_tells_nothing_of_them() {
     run(async {
-        let house = House::new(&answer("a"));
-        let mut life = house.live();
+        let harness = Harness::new(&answer("a"));
+        let mut life = harness.live();
         assert_snapshot!(life.ask("one").await, @"
         user: one
         answer (stop): a
@@ -90,27 +90,27 @@ fn a_session_without_instructions_tells_nothing_of_them() {
 #[test]
 fn a_file_that_changed_between_two_prompts_is_told_anew() {
     run(async {
-        let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
-        house.put("AGENTS.md", "Use tabs.\n");
-        let mut life = house.live();
+        let harness = Harness::new(&[answer("a"), answer("b"), answer("c")].concat());
+        harness.put("AGENTS.md", "Use tabs.\n");
+        let mut life = harness.live();
         life.ask("one").await;
-        house.put("AGENTS.md", "Use two blanks.\n");
+        harness.put("AGENTS.md", "Use two blanks.\n");
         assert_snapshot!(life.ask("two").await, @"
         instructions changed: AGENTS.md changed
         user: two
         answer (stop): b
         turn done
         ");
-        assert_eq!(house.says("Use tabs."), (0, 0));
-        assert_eq!(house.says("Use two blanks."), (1, 0));
-        std::fs::remove_file(house.work().join("AGENTS.md")).unwrap();
+        assert_eq!(harness.says("Use tabs."), (0, 0));
+        assert_eq!(harness.says("Use two blanks."), (1, 0));
+        std::fs::remove_file(harness.work().join("AGENTS.md")).unwrap();
         assert_snapshot!(life.ask("three").await, @"
         instructions changed: AGENTS.md gone
         user: three
         answer (stop): c
         turn done
         ");
-        assert_eq!(house.says("Use two blanks."), (0, 0));
+        assert_eq!(harness.says("Use two blanks."), (0, 0));
         life.close().await;
     });
 }
@@ -125,12 +125,12 @@ fn instructions_of_a_folder_follow_the_results_that_touched_it_once() {
             reads(&["sub/a.txt"]),
             answer("again"),
         ];
-        let house = House::new(&script.concat());
-        house.put_below("sub/AGENTS.md", "Sub rules.\n");
-        house.put_below("sub/deep/CLAUDE.md", "Deep rules.\n");
-        house.put_below("sub/deep/a.txt", "a");
-        house.put_below("sub/deep/b.txt", "b");
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        harness.put_below("sub/AGENTS.md", "Sub rules.\n");
+        harness.put_below("sub/deep/CLAUDE.md", "Deep rules.\n");
+        harness.put_below("sub/deep/a.txt", "a");
+        harness.put_below("sub/deep/b.txt", "b");
+        let mut life = harness.live();
         assert_snapshot!(life.ask("one").await, @"
         user: one
         answer (tool_use):  +2
@@ -142,10 +142,10 @@ fn instructions_of_a_folder_follow_the_results_that_touched_it_once() {
         answer (stop): done
         turn done
         ");
-        assert_eq!(house.says("Sub rules."), (0, 1));
-        assert_eq!(house.says("Deep rules."), (0, 1));
+        assert_eq!(harness.says("Sub rules."), (0, 1));
+        assert_eq!(harness.says("Deep rules."), (0, 1));
         life.ask("two").await;
-        assert_eq!(house.says("Sub rules."), (0, 1));
+        assert_eq!(harness.says("Sub rules."), (0, 1));
         assert_snapshot!(life.written(), @r#"
         system: 
         model script
@@ -177,33 +177,33 @@ fn instructions_of_a_folder_that_changed_or_are_gone_are_said_behind_what_was_sa
             answer("c"),
             answer("d"),
         ];
-        let house = House::new(&script.concat());
-        house.put_below("sub/AGENTS.md", "Sub rules.\n");
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        harness.put_below("sub/AGENTS.md", "Sub rules.\n");
+        let mut life = harness.live();
         life.ask("one").await;
-        house.put_below("sub/AGENTS.md", "Other rules.\n");
+        harness.put_below("sub/AGENTS.md", "Other rules.\n");
         assert_snapshot!(life.ask("two").await, @"
         instructions changed: sub/AGENTS.md changed
         user: two
         answer (stop): b
         turn done
         ");
-        assert_eq!(house.says("Other rules."), (0, 1));
-        assert_eq!(house.says("has changed"), (0, 1));
-        std::fs::remove_file(house.work().join("sub/AGENTS.md")).unwrap();
+        assert_eq!(harness.says("Other rules."), (0, 1));
+        assert_eq!(harness.says("has changed"), (0, 1));
+        std::fs::remove_file(harness.work().join("sub/AGENTS.md")).unwrap();
         assert_snapshot!(life.ask("three").await, @"
         instructions changed: sub/AGENTS.md gone
         user: three
         answer (stop): c
         turn done
         ");
-        assert_eq!(house.says("is gone"), (0, 1));
+        assert_eq!(harness.says("is gone"), (0, 1));
         assert_snapshot!(life.ask("four").await, @"
         user: four
         answer (stop): d
         turn done
         ");
-        assert_eq!(house.says("is gone"), (0, 1));
+        assert_eq!(harness.says("is gone"), (0, 1));
         life.close().await;
     });
 }
@@ -212,10 +212,10 @@ fn instructions_of_a_folder_that_changed_or_are_gone_are_said_behind_what_was_sa
 fn what_is_refused_is_told_once_and_not_said() {
     run(async {
         let script = [reads(&["sub/a.txt"]), reads(&["sub/a.txt"]), answer("a")];
-        let house = House::new(&script.concat());
-        std::fs::create_dir_all(house.work().join("sub")).unwrap();
-        std::fs::write(house.work().join("sub/AGENTS.md"), b"\xff").unwrap();
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        std::fs::create_dir_all(harness.work().join("sub")).unwrap();
+        std::fs::write(harness.work().join("sub/AGENTS.md"), b"\xff").unwrap();
+        let mut life = harness.live();
         assert_snapshot!(life.ask("one").await, @"
         user: one
         answer (tool_use):  +1
@@ -240,20 +240,20 @@ fn a_compaction_gathers_all_instructions_from_the_disk() {
             answer("b"),
             answer("c"),
         ];
-        let house = small(&script.concat());
-        house.put("AGENTS.md", "Root rules.\n");
+        let harness = small(&script.concat());
+        harness.put("AGENTS.md", "Root rules.\n");
         for folder in ["sub", "other", "gone"] {
-            house.put_below(
+            harness.put_below(
                 &format!("{folder}/AGENTS.md"),
                 &format!("Rules of {folder}.\n"),
             );
         }
-        let mut life = house.live();
+        let mut life = harness.live();
         life.ask(&words(500)).await;
         life.ask("two").await;
-        assert_eq!(house.says("Rules of sub."), (0, 1));
-        house.put_below("other/AGENTS.md", "New rules of other.\n");
-        std::fs::remove_file(house.work().join("gone/AGENTS.md")).unwrap();
+        assert_eq!(harness.says("Rules of sub."), (0, 1));
+        harness.put_below("other/AGENTS.md", "New rules of other.\n");
+        std::fs::remove_file(harness.work().join("gone/AGENTS.md")).unwrap();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual extractive
         instructions compaction: AGENTS.md loaded sub/AGENTS.md loaded other/AGENTS.md changed gone/AGENTS.md gone
@@ -264,10 +264,10 @@ fn a_compaction_gathers_all_instructions_from_the_disk() {
         answer (stop): c
         turn done
         ");
-        assert_eq!(house.says("Root rules."), (1, 0));
-        assert_eq!(house.says("Rules of sub."), (1, 0));
-        assert_eq!(house.says("New rules of other."), (1, 0));
-        assert_eq!(house.says("Rules of gone."), (0, 0));
+        assert_eq!(harness.says("Root rules."), (1, 0));
+        assert_eq!(harness.says("Rules of sub."), (1, 0));
+        assert_eq!(harness.says("New rules of other."), (1, 0));
+        assert_eq!(harness.says("Rules of gone."), (0, 0));
         assert_snapshot!(life.written(), @r#"
         system: 
         model script
@@ -301,10 +301,10 @@ fn what_a_compaction_keeps_word_for_word_is_not_said_twice() {
             answer("c"),
             answer("d"),
         ];
-        let house = small(&script.concat())
+        let harness = small(&script.concat())
             .compaction(json!({ "keepRecentTokens": 400, "strategy": "extractive" }));
-        house.put_below("sub/AGENTS.md", "Rules of sub.\n");
-        let mut life = house.live();
+        harness.put_below("sub/AGENTS.md", "Rules of sub.\n");
+        let mut life = harness.live();
         life.ask(&words(3000)).await;
         life.ask(&words(500)).await;
         life.ask("three").await;
@@ -314,7 +314,7 @@ fn what_a_compaction_keeps_word_for_word_is_not_said_twice() {
         compacted extractive by rules
         ");
         life.ask("four").await;
-        assert_eq!(house.says("Rules of sub."), (1, 0));
+        assert_eq!(harness.says("Rules of sub."), (1, 0));
         assert_snapshot!(life.written(), @r#"
         system: 
         model script
@@ -346,14 +346,14 @@ fn a_session_that_goes_on_says_nothing_twice() {
             reads(&["sub/a.txt"]),
             answer("b"),
         ];
-        let house = House::new(&script.concat());
-        house.put("AGENTS.md", "Root rules.\n");
-        house.put_below("sub/AGENTS.md", "Rules of sub.\n");
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        harness.put("AGENTS.md", "Root rules.\n");
+        harness.put_below("sub/AGENTS.md", "Rules of sub.\n");
+        let mut life = harness.live();
         life.ask("one").await;
         life.close().await;
         let path = life.path().to_owned();
-        let mut life = house.open(&path);
+        let mut life = harness.open(&path);
         assert_snapshot!(life.ask("two").await, @"
         instructions start: AGENTS.md loaded sub/AGENTS.md loaded
         user: two
@@ -362,8 +362,8 @@ fn a_session_that_goes_on_says_nothing_twice() {
         answer (stop): b
         turn done
         ");
-        assert_eq!(house.says("Root rules."), (1, 0));
-        assert_eq!(house.says("Rules of sub."), (0, 1));
+        assert_eq!(harness.says("Root rules."), (1, 0));
+        assert_eq!(harness.says("Rules of sub."), (0, 1));
         life.close().await;
     });
 }
@@ -372,25 +372,25 @@ fn a_session_that_goes_on_says_nothing_twice() {
 fn a_session_that_goes_on_is_told_what_changed_meanwhile() {
     run(async {
         let script = [reads(&["sub/a.txt"]), answer("a"), answer("b")];
-        let house = House::new(&script.concat());
-        house.put("AGENTS.md", "Root rules.\n");
-        house.put_below("sub/AGENTS.md", "Rules of sub.\n");
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        harness.put("AGENTS.md", "Root rules.\n");
+        harness.put_below("sub/AGENTS.md", "Rules of sub.\n");
+        let mut life = harness.live();
         life.ask("one").await;
         life.close().await;
-        house.put("AGENTS.md", "Changed root rules.\n");
-        house.put_below("sub/AGENTS.md", "Changed rules of sub.\n");
+        harness.put("AGENTS.md", "Changed root rules.\n");
+        harness.put_below("sub/AGENTS.md", "Changed rules of sub.\n");
         let path = life.path().to_owned();
-        let mut life = house.open(&path);
+        let mut life = harness.open(&path);
         assert_snapshot!(life.ask("two").await, @"
         instructions start: AGENTS.md changed sub/AGENTS.md changed
         user: two
         answer (stop): b
         turn done
         ");
-        assert_eq!(house.says("Root rules."), (0, 0));
-        assert_eq!(house.says("Changed root rules."), (1, 0));
-        assert_eq!(house.says("Changed rules of sub."), (0, 1));
+        assert_eq!(harness.says("Root rules."), (0, 0));
+        assert_eq!(harness.says("Changed root rules."), (1, 0));
+        assert_eq!(harness.says("Changed rules of sub."), (0, 1));
         life.close().await;
     });
 }
@@ -406,9 +406,9 @@ fn a_branch_on_which_a_folder_was_not_touched_is_told_when_it_is() {
             reads(&["sub/a.txt"]),
             answer("d"),
         ];
-        let house = House::new(&script.concat());
-        house.put_below("sub/AGENTS.md", "Rules of sub.\n");
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        harness.put_below("sub/AGENTS.md", "Rules of sub.\n");
+        let mut life = harness.live();
         life.ask("one").await;
         life.ask("two").await;
         let back = Command::Back {
@@ -422,7 +422,7 @@ fn a_branch_on_which_a_folder_was_not_touched_is_told_when_it_is() {
         answer (stop): c
         turn done
         ");
-        assert_eq!(house.says("Rules of sub."), (0, 0));
+        assert_eq!(harness.says("Rules of sub."), (0, 0));
         assert_snapshot!(life.ask("four").await, @"
         user: four
         answer (tool_use):  +1
@@ -431,7 +431,7 @@ fn a_branch_on_which_a_folder_was_not_touched_is_told_when_it_is() {
         answer (stop): d
         turn done
         ");
-        assert_eq!(house.says("Rules of sub."), (0, 1));
+        assert_eq!(harness.says("Rules of sub."), (0, 1));
         life.close().await;
     });
 }
@@ -439,9 +439,9 @@ fn a_branch_on_which_a_folder_was_not_touched_is_told_when_it_is() {
 #[test]
 fn instructions_that_leave_no_room_are_named() {
     run(async {
-        let house = small(&[window(4000), answer("a"), answer("b")].concat());
-        house.put("AGENTS.md", &"Use tabs and no spaces.\n".repeat(1500));
-        let mut life = house.live();
+        let harness = small(&[window(4000), answer("a"), answer("b")].concat());
+        harness.put("AGENTS.md", &"Use tabs and no spaces.\n".repeat(1500));
+        let mut life = harness.live();
         life.ask("one").await;
         assert_snapshot!(life.ask("two").await, @"
         auto-compaction threshold extractive

@@ -1,6 +1,6 @@
 //! The shell with scripted models: what is told, what is written, and what is left when it is opened again.
 //!
-//! A [`House`] holds models, settings and hooks, and a folder for sessions; a [`Life`] is one run of a session in it.
+//! A [`Harness`] holds models, settings and hooks, and a folder for sessions; a [`Life`] is one run of a session in it.
 //! When a life ends, its files are read again: no diagnostics, calls and results paired, and everything that was said
 //! there once, in a session or waiting for one.
 
@@ -147,7 +147,7 @@ impl Tool for Slow {
 }
 
 /// Models, settings and hooks, and a folder with sessions and a workspace.
-struct House {
+struct Harness {
     folder: TempDir,
     play: ScriptPlay,
     /// The plays of further models.
@@ -172,8 +172,8 @@ struct House {
 /// The window of scripts that name none.
 const WINDOW: u64 = 128_000;
 
-impl House {
-    /// Returns a house in which `script` plays the model and the summarizer.
+impl Harness {
+    /// Returns a harness in which `script` plays the model and the summarizer.
     fn new(script: &str) -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         let folder = folder.unwrap();
@@ -341,7 +341,7 @@ impl House {
         let path = store.locator().cloned().map(PathBuf::from);
         let session = AgentSession::new(self.config(store), sender);
         Life {
-            house: self,
+            harness: self,
             path,
             commands,
             events,
@@ -469,7 +469,7 @@ fn short(message: &LlmMessage) -> String {
 
 /// One run of a session.
 struct Life<'a> {
-    house: &'a House,
+    harness: &'a Harness,
     /// Where it is written.
     path: Option<PathBuf>,
     commands: SessionHandle,
@@ -582,14 +582,14 @@ impl Life<'_> {
             false => Poll::Pending,
         })
         .await;
-        assert_eq!(self.house.requests_in_flight(), 0);
+        assert_eq!(self.harness.requests_in_flight(), 0);
         self.check();
         self.finished.take().unwrap()
     }
 
     /// Checks that everything that was said is there once.
     fn check(&self) {
-        let there = self.house.check();
+        let there = self.harness.check();
         for text in &self.said {
             assert_eq!(there.get(text), Some(&1), "{text}: {there:?}");
         }

@@ -17,8 +17,8 @@ fn with_summary(target: Option<&str>) -> Command {
 #[test]
 fn a_message_of_the_user_comes_back_to_the_editor_and_its_parent_is_the_leaf() {
     run(async {
-        let house = House::new(&answer("another way"));
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&answer("another way"));
+        let mut life = harness.open_session(TWO_TURNS);
         let told = life.command_and(Command::Navigate(to(Some("e3")))).await;
         assert_snapshot!(told, @"navigated editor: #3 lorem ipsum dolor sit amet lorem ipsu");
         assert_snapshot!(life.ask("otherwise").await, @"
@@ -41,8 +41,8 @@ fn a_message_of_the_user_comes_back_to_the_editor_and_its_parent_is_the_leaf() {
 #[test]
 fn the_root_is_before_everything() {
     run(async {
-        let house = House::new(&answer("anew"));
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&answer("anew"));
+        let mut life = harness.open_session(TWO_TURNS);
         assert_snapshot!(life.command_and(Command::Navigate(to(None))).await, @"navigated");
         life.ask("begin").await;
         assert_snapshot!(life.written(), @"
@@ -59,13 +59,13 @@ fn the_root_is_before_everything() {
 #[test]
 fn a_branch_that_is_left_is_summarized_on_request() {
     run(async {
-        let house = House::new(&[summary("## Goal\nwhat was left"), answer("on")].concat());
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&[summary("## Goal\nwhat was left"), answer("on")].concat());
+        let mut life = harness.open_session(TWO_TURNS);
         assert_snapshot!(life.command_and(with_summary(Some("e2"))).await, @"navigated with a summary");
-        let text = text_of(&house.summaries.lock().unwrap()[0]);
+        let text = text_of(&harness.summaries.lock().unwrap()[0]);
         assert!(text.contains("the end"), "{text}");
         life.ask("go on").await;
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: #1
         assistant: #2
         user: The conversation went another way for a while an
@@ -86,8 +86,8 @@ fn a_branch_that_is_left_is_summarized_on_request() {
 #[test]
 fn a_label_is_put_where_the_move_ends() {
     run(async {
-        let house = House::new(&answer("on"));
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&answer("on"));
+        let mut life = harness.open_session(TWO_TURNS);
         let labelled = Navigation {
             label: Some("fork".to_owned()),
             ..to(Some("e2"))
@@ -113,8 +113,8 @@ fn a_label_is_put_where_the_move_ends() {
 #[test]
 fn moves_that_lead_nowhere_are_errors() {
     run(async {
-        let house = House::new(&answer(&words(100)));
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&answer(&words(100)));
+        let mut life = harness.open_session(TWO_TURNS);
         let mut told = vec![
             life.command_and(Command::Navigate(to(Some("e4")))).await,
             life.command_and(Command::Navigate(to(Some("nowhere"))))
@@ -149,8 +149,8 @@ fn moves_that_lead_nowhere_are_errors() {
 #[test]
 fn going_back_counts_messages_of_the_user() {
     run(async {
-        let house = House::new(&answer("on"));
-        let mut life = house.open_session(TWO_TURNS);
+        let harness = Harness::new(&answer("on"));
+        let mut life = harness.open_session(TWO_TURNS);
         let back = Command::Back {
             count: 2,
             summarize: false,

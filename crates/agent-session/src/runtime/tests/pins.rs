@@ -44,8 +44,8 @@ async fn pins(life: &mut Life<'_>) -> PinsReport {
 #[test]
 fn texts_and_entries_are_pinned_listed_and_unpinned_while_the_session_lives() {
     run(async {
-        let house = House::new(&answer("fine"));
-        let mut life = house.open_session("u:10 a:20");
+        let harness = Harness::new(&answer("fine"));
+        let mut life = harness.open_session("u:10 a:20");
         for command in [text("never push to main"), entry("e2"), unpin("e2")] {
             call(&mut life, Ask::Do(command)).await.unwrap();
         }
@@ -64,7 +64,7 @@ fn texts_and_entries_are_pinned_listed_and_unpinned_while_the_session_lives() {
         assert_eq!(pins(&mut life).await.pins.len(), 1);
         call(&mut life, Ask::Do(unpin(&id))).await.unwrap();
         assert_eq!(pins(&mut life).await.pins, []);
-        let newest = house.newest_request().join("\n");
+        let newest = harness.newest_request().join("\n");
         assert!(!newest.contains("never push"), "{newest}");
         life.close().await;
     });
@@ -73,14 +73,14 @@ fn texts_and_entries_are_pinned_listed_and_unpinned_while_the_session_lives() {
 #[test]
 fn a_pin_of_a_session_without_an_answer_is_there_when_it_is_opened_again() {
     run(async {
-        let house = House::new(&answer("fine"));
-        let mut life = house.live();
+        let harness = Harness::new(&answer("fine"));
+        let mut life = harness.live();
         call(&mut life, Ask::Do(text("never push to main")))
             .await
             .unwrap();
         let path = life.path.clone().unwrap();
         life.close().await;
-        let mut again = house.open(&path);
+        let mut again = harness.open(&path);
         let listed = pins(&mut again).await;
         assert_eq!(listed.pins.len(), 1);
         assert_eq!(listed.pins[0].text, "never push to main");
@@ -93,9 +93,9 @@ fn a_pin_of_a_session_without_an_answer_is_there_when_it_is_opened_again() {
 #[test]
 fn what_cannot_be_pinned_is_refused_and_changes_nothing() {
     run(async {
-        let house = House::new("").compaction(json!({ "pins": { "maxTokens": 10 } }));
-        let mut life = house.open_session("u:10 a:2000");
-        let before = house.files();
+        let harness = Harness::new("").compaction(json!({ "pins": { "maxTokens": 10 } }));
+        let mut life = harness.open_session("u:10 a:2000");
+        let before = harness.files();
         for command in [entry("nope"), entry("e2"), text(" "), unpin("e1")] {
             life.send(command);
         }
@@ -106,7 +106,7 @@ fn what_cannot_be_pinned_is_refused_and_changes_nothing() {
         error: the text to pin is empty; say what to keep
         error: entry e1 is not pinned; list the pins to see what is
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -114,11 +114,11 @@ fn what_cannot_be_pinned_is_refused_and_changes_nothing() {
 #[test]
 fn a_key_in_a_pin_is_taken_out_before_it_is_written() {
     run(async {
-        let mut house = House::new("");
+        let mut harness = Harness::new("");
         let mut redactor = Redactor::default();
         redactor.add("sk-0123456789abcdef0123");
-        house.redactor = Arc::new(redactor);
-        let mut life = house.open_session("u:10 a:10");
+        harness.redactor = Arc::new(redactor);
+        let mut life = harness.open_session("u:10 a:10");
         call(
             &mut life,
             Ask::Do(text("the key is sk-0123456789abcdef0123")),
@@ -130,7 +130,7 @@ fn a_key_in_a_pin_is_taken_out_before_it_is_written() {
             told.contains("pinned") && !told.contains("0123456789"),
             "{told}"
         );
-        let files = house.files();
+        let files = harness.files();
         let text = String::from_utf8_lossy(&files["session.jsonl"]).into_owned();
         assert!(
             text.contains(PIN_ENTRY) && !text.contains("0123456789"),
@@ -143,9 +143,9 @@ fn a_key_in_a_pin_is_taken_out_before_it_is_written() {
 #[test]
 fn a_pin_outlives_the_undo_of_the_compaction_before_it() {
     run(async {
-        let house =
-            House::new("").compaction(json!({ "strategy": "extractive", "keepRecentTokens": 100 }));
-        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:600");
+        let harness = Harness::new("")
+            .compaction(json!({ "strategy": "extractive", "keepRecentTokens": 100 }));
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:600");
         life.command_and(compact()).await;
         call(&mut life, Ask::Do(text("never push to main")))
             .await
@@ -168,8 +168,8 @@ fn a_pin_outlives_the_undo_of_the_compaction_before_it() {
 #[test]
 fn a_copy_and_the_session_of_a_handoff_have_the_pins() {
     run(async {
-        let house = House::new(&[summary("# Handoff\nall of it"), answer("on")].concat());
-        let mut life = house.open_session("u:300 a:600 u:300 a:600");
+        let harness = Harness::new(&[summary("# Handoff\nall of it"), answer("on")].concat());
+        let mut life = harness.open_session("u:300 a:600 u:300 a:600");
         for command in [text("never push to main"), entry("e2")] {
             call(&mut life, Ask::Do(command)).await.unwrap();
         }

@@ -7,20 +7,20 @@ use super::*;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 
-/// Returns a house with a model of 8192 tokens, and a larger one that may take over.
-fn house(small: &str, large: &str) -> House {
-    let mut house = House::new(&[&window(8192), small, &summaries()].concat())
+/// Returns a harness with a model of 8192 tokens, and a larger one that may take over.
+fn harness(small: &str, large: &str) -> Harness {
+    let mut harness = Harness::new(&[&window(8192), small, &summaries()].concat())
         .compaction(json!({ "keepRecentTokens": 500 }));
-    let larger = house.model("larger", large, 100_000);
-    house.models.promotions.push_back(larger);
-    house
+    let larger = harness.model("larger", large, 100_000);
+    harness.models.promotions.push_back(larger);
+    harness
 }
 
 #[test]
 fn the_larger_model_takes_over_at_the_threshold_and_the_session_says_so() {
     run(async {
-        let house = house("", &[answer("I am larger"), answer("still me")].concat());
-        let mut life = house.open_session(LONG);
+        let harness = harness("", &[answer("I am larger"), answer("still me")].concat());
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask(&words(3000)).await, @"
         promoted scripted/script -> scripted/larger
         user: lorem ipsum dolor sit amet lorem ipsum d
@@ -55,8 +55,8 @@ fn the_larger_model_takes_over_at_the_threshold_and_the_session_says_so() {
 #[test]
 fn the_larger_model_answers_what_overflowed_the_smaller_one() {
     run(async {
-        let house = house(&error("context_overflow"), &answer("it fits"));
-        let mut life = house.open_session(LONG);
+        let harness = harness(&error("context_overflow"), &answer("it fits"));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("go on").await, @"
         user: go on
         answer (error):  context overflow: scripted/script: the script says context_overflow
@@ -80,7 +80,7 @@ fn the_larger_model_answers_what_overflowed_the_smaller_one() {
         omission
         assistant (stop): it fits
         ");
-        assert_snapshot!(house.newest_request().last().unwrap(), @"user: go on");
+        assert_snapshot!(harness.newest_request().last().unwrap(), @"user: go on");
         life.close().await;
     });
 }
@@ -89,8 +89,8 @@ fn the_larger_model_answers_what_overflowed_the_smaller_one() {
 fn the_larger_model_takes_over_from_an_answer_that_was_cut_off() {
     run(async {
         let cut_off = line_of(&json!({ "answer": { "text": "half", "stop": "length" } }));
-        let house = house(&cut_off, &answer("whole"));
-        let mut life = house.open_session(LONG);
+        let harness = harness(&cut_off, &answer("whole"));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("go on").await, @"
         user: go on
         answer (length): half
@@ -105,7 +105,7 @@ fn the_larger_model_takes_over_from_an_answer_that_was_cut_off() {
 #[test]
 fn a_session_that_was_left_in_an_overflow_is_promoted_when_it_is_resumed() {
     run(async {
-        let house = house("", &answer("it fits"));
+        let harness = harness("", &answer("it fits"));
         let session = test_support::session(LONG);
         let failed = json!({
             "type": "message", "id": "failed", "parentId": "e8", "timestamp": "2026-01-01T01:00:00.000Z",
@@ -113,8 +113,8 @@ fn a_session_that_was_left_in_an_overflow_is_promoted_when_it_is_resumed() {
                 "stopReason": "error", "errorMessage": "context overflow: too long", "timestamp": 1_767_225_600_000_u64 },
         });
         let failed = failed.to_string();
-        let path = house.file(&format!("{session}{failed}\n"));
-        let mut life = house.open(&path);
+        let path = harness.file(&format!("{session}{failed}\n"));
+        let mut life = harness.open(&path);
         assert_snapshot!(life.command_and(Command::Resume).await, @"
         promoted scripted/script -> scripted/larger
         answer (stop): it fits
@@ -127,11 +127,11 @@ fn a_session_that_was_left_in_an_overflow_is_promoted_when_it_is_resumed() {
 #[test]
 fn the_model_of_a_branch_returns_with_it() {
     run(async {
-        let house = house(
+        let harness = harness(
             &[answer("I am small"), answer("small again")].concat(),
             &[answer("I am larger"), answer("larger again")].concat(),
         );
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         life.ask("who are you").await;
         life.ask(&words(3000)).await;
         let session = SessionFile::open(life.path()).unwrap();
@@ -188,9 +188,9 @@ fn the_model_of_a_branch_returns_with_it() {
 #[test]
 fn a_promotion_runs_where_automatic_compaction_is_off() {
     run(async {
-        let mut house = house("", &answer("I am larger"));
-        house.when.enabled = false;
-        let mut life = house.open_session(LONG);
+        let mut harness = harness("", &answer("I am larger"));
+        harness.when.enabled = false;
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask(&words(3000)).await, @"
         promoted scripted/script -> scripted/larger
         user: lorem ipsum dolor sit amet lorem ipsum d
@@ -204,8 +204,8 @@ fn a_promotion_runs_where_automatic_compaction_is_off() {
 #[test]
 fn a_promotion_that_cannot_be_written_is_taken_back() {
     run(async {
-        let house = house(&[answer("small"), answer("a"), answer("b")].concat(), "");
-        let mut life = house.open_session(LONG);
+        let harness = harness(&[answer("small"), answer("a"), answer("b")].concat(), "");
+        let mut life = harness.open_session(LONG);
         life.ask("hello").await;
         let before = saving::spoil(life.path());
         let told = life.ask(&words(3000)).await;

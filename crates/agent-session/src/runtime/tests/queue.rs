@@ -19,9 +19,9 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
             answer("second"),
             answer("third"),
         ];
-        let mut house = House::new(&script.concat());
-        house.slow_tools();
-        let mut life = house.live();
+        let mut harness = Harness::new(&script.concat());
+        harness.slow_tools();
+        let mut life = harness.live();
         life.say("look");
         life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
             .await;
@@ -72,8 +72,8 @@ fn what_waits_at_the_end_is_sent_in_the_next_run() {
             answer("b"),
             answer("c"),
         ];
-        let house = House::new(&script.concat());
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        let mut life = harness.live();
         life.ask("zero").await;
         life.say("one");
         life.until(is_text).await;
@@ -90,7 +90,7 @@ fn what_waits_at_the_end_is_sent_in_the_next_run() {
         let waiting = read_pending(&path).unwrap().unwrap().0.queue;
         let waiting: Vec<&str> = waiting.iter().map(|queued| &*queued.text).collect();
         assert_eq!(waiting, ["two", "three"]);
-        let mut next = house.open(&path);
+        let mut next = harness.open(&path);
         next.said = life.said.clone();
         assert_snapshot!(next.ask("four").await, @"
         user: two
@@ -122,8 +122,8 @@ fn what_waits_at_the_end_is_sent_in_the_next_run() {
 #[test]
 fn a_message_that_was_taken_back_is_not_sent() {
     run(async {
-        let house = House::new(&[answer(&words(100)), answer("b")].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer(&words(100)), answer("b")].concat());
+        let mut life = harness.live();
         life.say("one");
         life.until(is_text).await;
         life.deliver("two", Delivery::FollowUp);
@@ -158,8 +158,8 @@ fn a_message_that_was_taken_back_is_not_sent() {
 #[test]
 fn what_waits_when_the_user_stops_is_held_until_somebody_says_something() {
     run(async {
-        let house = House::new(&[answer(&words(100)), answer("b"), answer("c")].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer(&words(100)), answer("b"), answer("c")].concat());
+        let mut life = harness.live();
         life.say("one");
         life.until(is_text).await;
         life.deliver("two", Delivery::FollowUp);
@@ -189,8 +189,8 @@ fn a_turn_that_fails_keeps_what_waits() {
             answer("b"),
             answer("c"),
         ];
-        let house = House::new(&script.concat());
-        let mut life = house.live();
+        let harness = Harness::new(&script.concat());
+        let mut life = harness.live();
         life.say("one");
         life.until(is_text).await;
         life.deliver("two", Delivery::FollowUp);
@@ -214,8 +214,8 @@ fn a_turn_that_fails_keeps_what_waits() {
 #[test]
 fn messages_before_the_first_answer_survive_the_program() {
     run(async {
-        let house = House::new(&[answer(&words(100)), answer("b")].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer(&words(100)), answer("b")].concat());
+        let mut life = harness.live();
         life.say("one");
         life.until(is_text).await;
         life.deliver("two", Delivery::FollowUp);
@@ -224,7 +224,7 @@ fn messages_before_the_first_answer_survive_the_program() {
         life.run = None;
         let path = life.path().to_owned();
         assert!(!path.exists());
-        let mut next = house.open(&path);
+        let mut next = harness.open(&path);
         next.said = life.said.clone();
         assert_snapshot!(next.command_and(Command::Resume).await, @"
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d

@@ -10,14 +10,14 @@ use crate::undoable::Later;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 
-fn house() -> House {
+fn harness() -> Harness {
     let script = [
         summary("## Goal\nby the model").repeat(3),
         answer("on"),
         answer("and on"),
     ];
     let settings = json!({ "keepRecentTokens": 500 });
-    House::new(&[&script[..], &[]].concat().concat()).compaction(settings)
+    Harness::new(&[&script[..], &[]].concat().concat()).compaction(settings)
 }
 
 fn instead(strategy: Strategy, later: Later) -> Command {
@@ -62,8 +62,8 @@ fn context(life: &Life<'_>) -> Vec<String> {
 #[test]
 fn a_compaction_is_undone_and_redone_and_undone() {
     run(async {
-        let house = house();
-        let mut life = house.open_session(LONG);
+        let harness = harness();
+        let mut life = harness.open_session(LONG);
         let before = context(&life);
         life.command_and(compact()).await;
         let after = context(&life);
@@ -87,8 +87,8 @@ fn a_compaction_is_undone_and_redone_and_undone() {
 #[test]
 fn another_strategy_takes_the_place_of_the_newest_compaction_in_one_write() {
     run(async {
-        let house = house();
-        let mut life = house.open_session(LONG);
+        let harness = harness();
+        let mut life = harness.open_session(LONG);
         let before = context(&life);
         life.command_and(compact()).await;
         assert_snapshot!(life.result().strategy, @"context-full");
@@ -144,11 +144,11 @@ fn another_strategy_takes_the_place_of_the_newest_compaction_in_one_write() {
 #[test]
 fn what_came_after_a_compaction_is_left_only_when_that_is_said() {
     run(async {
-        let house = house();
-        let mut life = house.open_session(LONG);
+        let harness = harness();
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
         life.ask("go on").await;
-        let files = house.files();
+        let files = harness.files();
         for strategy in [Strategy::Extractive, Strategy::Off, Strategy::Handoff] {
             life.send(instead(strategy, Later::Stays));
         }
@@ -163,7 +163,7 @@ fn what_came_after_a_compaction_is_left_only_when_that_is_said() {
         error: off is no strategy to compact with; name another
         error: a handoff takes the place of nothing; undo, then hand off
         ");
-        assert_eq!(house.files(), files);
+        assert_eq!(harness.files(), files);
         let told = life
             .command_and(instead(Strategy::Extractive, Later::IsLeft))
             .await;
@@ -180,11 +180,11 @@ fn what_came_after_a_compaction_is_left_only_when_that_is_said() {
 #[test]
 fn a_compaction_in_the_place_of_another_that_is_cancelled_changes_nothing() {
     run(async {
-        let mut house = house();
-        super::waiting::delay(&mut house, 60);
-        let mut life = house.open_session(LONG);
+        let mut harness = harness();
+        super::waiting::delay(&mut harness, 60);
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
-        let files = house.files();
+        let files = harness.files();
         life.send(instead(Strategy::ContextFull, Later::Stays));
         life.until(|event| matches!(event, SessionEvent::CompactionStart { .. }))
             .await;
@@ -193,7 +193,7 @@ fn a_compaction_in_the_place_of_another_that_is_cancelled_changes_nothing() {
         compaction manual context-full
         compacted aborted: Compaction cancelled
         ");
-        assert_eq!(house.files(), files);
+        assert_eq!(harness.files(), files);
         // What comes next is a compaction of the session as it stands.
         let told = life
             .command_and(super::compact_by(Strategy::Extractive))
@@ -209,8 +209,8 @@ fn a_compaction_in_the_place_of_another_that_is_cancelled_changes_nothing() {
 #[test]
 fn a_caller_hears_that_there_is_nothing_to_take_the_place_of() {
     run(async {
-        let house = house();
-        let mut life = house.open_session("u:10 a:10");
+        let harness = harness();
+        let mut life = harness.open_session("u:10 a:10");
         let wanted = instead(Strategy::Extractive, Later::Stays);
         let (command, mut answer) = Call::of(Ask::Do(wanted));
         life.send(command);

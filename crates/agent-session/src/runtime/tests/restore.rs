@@ -25,12 +25,12 @@ fn snapshots() -> String {
     summary(text).repeat(9)
 }
 
-fn house(script: &[String], restore: Value) -> House {
+fn harness(script: &[String], restore: Value) -> Harness {
     let script = [script.concat(), snapshots()].concat();
     let mut settings =
         json!({ "strategy": ["restore", "extractive"], "prune": { "enabled": false } });
     settings["restore"] = restore;
-    House::new(&script).compaction(settings)
+    Harness::new(&script).compaction(settings)
 }
 
 fn nothing_back() -> Value {
@@ -108,13 +108,13 @@ impl Listens {
 #[test]
 fn everything_is_summarized_and_the_next_prompt_follows() {
     run(async {
-        let house = house(&[answer("yes")], nothing_back());
-        let mut life = house.open_session(LONG);
+        let harness = harness(&[answer("yes")], nothing_back());
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
         compacted restore by scripted/script
         ");
-        assert_eq!(house.summaries.lock().unwrap().len(), 1);
+        assert_eq!(harness.summaries.lock().unwrap().len(), 1);
         let result = life.result().clone();
         assert_eq!(result.kept_entries, 0);
         assert!(result.tokens_after < result.tokens_before);
@@ -127,7 +127,7 @@ fn everything_is_summarized_and_the_next_prompt_follows() {
         answer (stop): yes
         turn done
         ");
-        let request = house.newest_request();
+        let request = harness.newest_request();
         let roles: Vec<_> = request
             .iter()
             .filter_map(|line| line.split(':').next())
@@ -142,11 +142,11 @@ fn everything_is_summarized_and_the_next_prompt_follows() {
 fn a_turn_goes_on_where_only_an_acknowledgement_is_left() {
     run(async {
         let output = json!([{ "name": "bash", "arguments": { "command": "seq 3000" } }]);
-        let house = house(
+        let harness = harness(
             &[window(8192), calls(output), answer("done")],
             nothing_back(),
         );
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("count").await, @"
         user: count
         answer (tool_use):  +1
@@ -174,7 +174,7 @@ fn a_turn_goes_on_where_only_an_acknowledgement_is_left() {
         assistant (stop): done
         "#);
         // No provider is asked to go on from what it said itself.
-        let request = house.newest_request();
+        let request = harness.newest_request();
         let last = request.last().unwrap();
         assert!(!last.starts_with("assistant"), "{request:?}");
         life.close().await;
@@ -187,10 +187,10 @@ fn looks(count: usize) -> String {
     calls(Value::from(vec![look; count]))
 }
 
-fn house_with_pictures(script: &[String], restore: Value) -> House {
-    let house = house(script, restore);
-    std::fs::write(house.work().join("p.png"), PNG).unwrap();
-    house
+fn house_with_pictures(script: &[String], restore: Value) -> Harness {
+    let harness = harness(script, restore);
+    std::fs::write(harness.work().join("p.png"), PNG).unwrap();
+    harness
 }
 
 #[test]
@@ -198,8 +198,8 @@ fn r26_many_images_of_tools_start_a_compaction_below_the_threshold() {
     run(async {
         let script = [looks(2), looks(1), answer("seen"), answer("again")];
         let restore = json!({ "maxFiles": 0, "maxImages": 1, "imageTriggerCount": 3 });
-        let house = house_with_pictures(&script, restore);
-        let mut life = house.open_session(LONG);
+        let harness = house_with_pictures(&script, restore);
+        let mut life = harness.open_session(LONG);
         let told = life.ask("look at it").await;
         // What comes back is told elsewhere.
         let told = told.lines().filter(|line| !line.starts_with("progress"));
@@ -237,9 +237,9 @@ fn r26_images_start_nothing_where_they_are_not_to() {
         ];
         for settings in settings {
             let script = [snapshots(), looks(3), answer("seen")].concat();
-            let house = House::new(&script).compaction(settings.clone());
-            std::fs::write(house.work().join("p.png"), PNG).unwrap();
-            let mut life = house.open_session(LONG);
+            let harness = Harness::new(&script).compaction(settings.clone());
+            std::fs::write(harness.work().join("p.png"), PNG).unwrap();
+            let mut life = harness.open_session(LONG);
             life.ask("look at it").await;
             assert!(compactions(life.path()).is_empty(), "{settings}");
             life.close().await;
@@ -260,9 +260,9 @@ fn r26_a_compaction_that_images_could_not_bring_is_not_tried_at_once_again() {
         let mut settings = json!({ "strategy": "restore" });
         settings["restore"] = json!({ "maxFiles": 0, "maxImages": 0, "imageTriggerCount": 3 });
         let script = [script.concat(), snapshots()].concat();
-        let house = House::new(&script).compaction(settings).hook(Refuses);
-        std::fs::write(house.work().join("p.png"), PNG).unwrap();
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script).compaction(settings).hook(Refuses);
+        std::fs::write(harness.work().join("p.png"), PNG).unwrap();
+        let mut life = harness.open_session(LONG);
         let tries = |told: &str| told.matches("auto-compaction image").count();
         assert_eq!(tries(&life.ask("look at it").await), 1);
         // Six are three more.
@@ -354,8 +354,8 @@ fn r25_hooks_are_told_the_summary_and_who_started_it() {
     run(async {
         let listens = Listens::default();
         let script = [window(8192), answer("yes"), answer("more")];
-        let house = house(&script, nothing_back()).hook(listens.clone());
-        let mut life = house.open_session(LONG);
+        let harness = harness(&script, nothing_back()).hook(listens.clone());
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
         life.ask(&words(3500)).await;
         life.ask(&words(3000)).await;
@@ -379,8 +379,8 @@ fn r25_a_hook_that_fails_is_told_and_harms_nothing() {
             fails: true,
             ..Listens::default()
         };
-        let house = house(&[answer("yes")], nothing_back()).hook(listens);
-        let mut life = house.open_session(LONG);
+        let harness = harness(&[answer("yes")], nothing_back()).hook(listens);
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
         life.ask("go on").await;
         life.close().await;
@@ -396,12 +396,12 @@ fn r25_a_hook_that_fails_is_told_and_harms_nothing() {
 fn r4_hooks_never_see_the_sentence_to_go_on() {
     run(async {
         let listens = Listens::default();
-        let house = house(&[answer(&words(900))], nothing_back()).hook(listens.clone());
-        let mut life = house.open_session(LONG);
+        let harness = harness(&[answer(&words(900))], nothing_back()).hook(listens.clone());
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
         life.ask("go on").await;
         let frame = session_model::restore_frame();
-        let asked = house.asked.lock().unwrap().last().map(text_of).unwrap();
+        let asked = harness.asked.lock().unwrap().last().map(text_of).unwrap();
         listens.messages.lock().unwrap().clear();
         life.command_and(compact()).await;
         let messages = listens.messages.lock().unwrap().join("\n");
@@ -418,10 +418,10 @@ fn r4_hooks_never_see_the_sentence_to_go_on() {
 fn the_next_strategy_takes_over_when_restore_fails() {
     run(async {
         let script = line_of(&json!({ "summary": { "error": { "kind": "overloaded" } } }));
-        let mut house = House::new(&script)
+        let mut harness = Harness::new(&script)
             .compaction(json!({ "strategy": ["restore", "extractive"], "keepRecentTokens": 500 }));
-        house.models.fallback = Fallback::None;
-        let mut life = house.open_session(LONG);
+        harness.models.fallback = Fallback::None;
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
         progress: scripted/script (summary): the script says overloaded
@@ -439,11 +439,11 @@ fn the_next_strategy_takes_over_when_restore_fails() {
 fn r20_a_scratchpad_alone_leaves_the_session_as_it_was() {
     run(async {
         let script = summary("<analysis>what to keep").repeat(9);
-        let mut house = House::new(&script)
+        let mut harness = Harness::new(&script)
             .compaction(json!({ "strategy": "restore", "restore": nothing_back() }));
-        house.models.fallback = Fallback::None;
-        let mut life = house.open_session(LONG);
-        let before = house.files();
+        harness.models.fallback = Fallback::None;
+        let mut life = harness.open_session(LONG);
+        let before = harness.files();
         let told = life.command_and(compact()).await;
         assert!(!told.contains("what to keep"), "{told}");
         assert_snapshot!(told, @"
@@ -452,7 +452,7 @@ fn r20_a_scratchpad_alone_leaves_the_session_as_it_was() {
         progress: scripted/script (summary): the summary is empty
         compacted: Compaction failed: the summary is empty
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -462,17 +462,17 @@ fn r21_what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
     run(async {
         let text = format!("<state_snapshot>{}</state_snapshot>", words(900));
         let script = summary(&text).repeat(9);
-        let mut house = House::new(&script)
+        let mut harness = Harness::new(&script)
             .compaction(json!({ "strategy": "restore", "restore": nothing_back() }));
-        house.models.fallback = Fallback::None;
-        let mut life = house.open_session("u:100 a:200 u:100 a:100");
-        let before = house.files();
+        harness.models.fallback = Fallback::None;
+        let mut life = harness.open_session("u:100 a:200 u:100 a:100");
+        let before = harness.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
         progress: scripted/script (summary): the context would not get smaller: 409 tokens before, 831 after
         compacted: the context would not get smaller: 409 tokens before, 831 after
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -481,15 +481,15 @@ fn r21_what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
 fn r1_too_few_messages_are_no_compaction_and_no_hook_is_asked() {
     run(async {
         let listens = Listens::default();
-        let house = house(&[], nothing_back()).hook(listens.clone());
-        let mut life = house.open_session("u:3000");
-        let before = house.files();
+        let harness = harness(&[], nothing_back()).hook(listens.clone());
+        let mut life = harness.open_session("u:3000");
+        let before = harness.files();
         life.send(super::compact_by(Strategy::Restore));
         assert_snapshot!(life.rest().await, @"
         compaction manual restore
         compacted: Nothing to compact (session too small)
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         assert!(listens.messages.lock().unwrap().is_empty());
         life.close().await;
     });
@@ -501,15 +501,15 @@ fn nothing_is_prepared_beside_the_turn() {
         let look = calls(json!([{ "name": "read", "arguments": { "path": "small.txt" } }]));
         for (strategy, asked) in [("restore", 0), ("context-full", 1)] {
             let script = [window(8192), look.repeat(3), answer("done"), snapshots()];
-            let house = House::new(&script.concat()).compaction(json!({
+            let harness = Harness::new(&script.concat()).compaction(json!({
                 "strategy": [strategy, "extractive"],
                 "keepRecentTokens": 500,
                 "background": { "enabled": true, "atPercent": 50 },
             }));
-            house.put("small.txt", "small");
-            let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:600");
+            harness.put("small.txt", "small");
+            let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:600");
             life.ask("work").await;
-            assert_eq!(house.summaries.lock().unwrap().len(), asked, "{strategy}");
+            assert_eq!(harness.summaries.lock().unwrap().len(), asked, "{strategy}");
             life.close().await;
         }
     });
@@ -518,7 +518,7 @@ fn nothing_is_prepared_beside_the_turn() {
 #[test]
 fn what_was_brought_back_waits_for_no_answer() {
     run(async {
-        let house = house(&[answer("never")], nothing_back());
+        let harness = harness(&[answer("never")], nothing_back());
         let session = test_support::session("u:10 a:10 u:10 a:10");
         let at = "2026-01-01T01:00:00.000Z";
         let compaction = json!({
@@ -529,7 +529,7 @@ fn what_was_brought_back_waits_for_no_answer() {
             "type": "custom_message", "id": "k2", "parentId": "k1", "timestamp": at,
             "customType": "restored_context", "content": "a file", "display": false,
         });
-        let mut life = house.open(&house.file(&format!("{session}{compaction}\n{back}\n")));
+        let mut life = harness.open(&harness.file(&format!("{session}{compaction}\n{back}\n")));
         assert_eq!(life.command_and(Command::Resume).await, "");
         // Said next to it, something is answered.
         let mut told = life.ask("go on").await;

@@ -19,11 +19,11 @@ fn snapshots() -> String {
     summary("<state_snapshot><current_work>all of it</current_work></state_snapshot>").repeat(9)
 }
 
-fn house(script: &[String], restore: Value) -> House {
+fn harness(script: &[String], restore: Value) -> Harness {
     let script = [script.concat(), snapshots()].concat();
     let mut settings = json!({ "strategy": "restore" });
     settings["restore"] = restore;
-    House::new(&script).compaction(settings)
+    Harness::new(&script).compaction(settings)
 }
 
 fn read(path: &str) -> Value {
@@ -31,13 +31,13 @@ fn read(path: &str) -> Value {
 }
 
 /// Returns the text of the newest request to the model.
-fn asked(house: &House) -> String {
-    house.asked.lock().unwrap().last().map(text_of).unwrap()
+fn asked(harness: &Harness) -> String {
+    harness.asked.lock().unwrap().last().map(text_of).unwrap()
 }
 
 /// Returns how long the images of the newest request are, in their order.
-fn images_asked(house: &House) -> Vec<usize> {
-    let asked = house.asked.lock().unwrap();
+fn images_asked(harness: &Harness) -> Vec<usize> {
+    let asked = harness.asked.lock().unwrap();
     let messages = asked.last().unwrap().messages.iter();
     let blocks = messages.flat_map(|message| message.content().blocks());
     let images = blocks.filter_map(|block| match block {
@@ -72,15 +72,15 @@ fn a_file_comes_back_as_it_is_now_and_says_so() {
             answer("read"),
             answer("it says new"),
         ];
-        let house = house(&script, json!({}));
-        std::fs::create_dir(house.work().join("sub")).unwrap();
-        house.put("a.txt", "the old first line\nthe second line\n");
-        house.put("b.txt", "as it was\n");
-        house.put("sub/c.txt", "gone soon\n");
-        let mut life = house.open_session(LONG);
+        let harness = harness(&script, json!({}));
+        std::fs::create_dir(harness.work().join("sub")).unwrap();
+        harness.put("a.txt", "the old first line\nthe second line\n");
+        harness.put("b.txt", "as it was\n");
+        harness.put("sub/c.txt", "gone soon\n");
+        let mut life = harness.open_session(LONG);
         life.ask("look").await;
-        house.put("a.txt", "the new first line\nthe second line\n");
-        std::fs::remove_file(house.work().join("sub/c.txt")).unwrap();
+        harness.put("a.txt", "the new first line\nthe second line\n");
+        std::fs::remove_file(harness.work().join("sub/c.txt")).unwrap();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
         progress: brought back: 2 files (84, 1 changed since); left out: 1 file missing
@@ -91,13 +91,13 @@ fn a_file_comes_back_as_it_is_now_and_says_so() {
         assert_eq!(life.result().entry_id.as_deref(), compaction["id"].as_str());
         assert!(compaction["details"]["usage"].is_object());
         life.ask("what does a.txt say").await;
-        let asked = asked(&house);
+        let asked = asked(&harness);
         assert!(asked.contains("the new first line") && asked.contains("as it was"));
         assert!(asked.contains("-the old first line"), "{asked}");
         assert!(!asked.contains("gone soon"));
         life.close().await;
         // It waits for no answer when it is opened again.
-        let mut life = house.open(life.path.as_deref().unwrap());
+        let mut life = harness.open(life.path.as_deref().unwrap());
         assert_eq!(life.command_and(Command::Resume).await, "");
         life.close().await;
     });
@@ -106,15 +106,15 @@ fn a_file_comes_back_as_it_is_now_and_says_so() {
 #[test]
 fn nothing_waits_after_a_compaction_by_hand() {
     run(async {
-        let house = house(&[calls(json!([read("a.txt")])), answer("read")], json!({}));
-        house.put("a.txt", "text of a\n");
-        let mut life = house.open_session(LONG);
+        let harness = harness(&[calls(json!([read("a.txt")])), answer("read")], json!({}));
+        harness.put("a.txt", "text of a\n");
+        let mut life = harness.open_session(LONG);
         life.ask("look").await;
         life.command_and(compact()).await;
         let path = life.path().to_owned();
         life.close().await;
         assert_eq!(since_compaction(&path).0, ["compaction", "custom_message"]);
-        let mut life = house.open(&path);
+        let mut life = harness.open(&path);
         assert_eq!(life.command_and(Command::Resume).await, "");
         life.close().await;
     });
@@ -131,14 +131,14 @@ fn five_rounds_with_pictures_are_compacted_in_their_middle() {
             })
         });
         let script: Vec<String> = rounds.chain([answer("seen"), answer("47")]).collect();
-        let house = house(&script, json!({ "imageTriggerCount": 5 }));
+        let harness = harness(&script, json!({ "imageTriggerCount": 5 }));
         for round in 1..=5 {
             // What stands behind the picture tells one from another.
             let picture = [PNG, &vec![0; 3 * round]].concat();
-            std::fs::write(house.work().join(format!("shot{round}.png")), picture).unwrap();
+            std::fs::write(harness.work().join(format!("shot{round}.png")), picture).unwrap();
         }
-        house.put("prices.csv", "page,price\n2,47\n");
-        let mut life = house.open_session(LONG);
+        harness.put("prices.csv", "page,price\n2,47\n");
+        let mut life = harness.open_session(LONG);
         let told = life.ask("compare the five screens").await;
         assert_eq!(
             told.matches("auto-compaction image restore").count(),
@@ -146,9 +146,9 @@ fn five_rounds_with_pictures_are_compacted_in_their_middle() {
             "{told}"
         );
         assert!(told.ends_with("turn done"), "{told}");
-        assert_eq!(images_asked(&house).len(), 3);
-        assert!(images_asked(&house).is_sorted(), "oldest first");
-        let asked = asked(&house);
+        assert_eq!(images_asked(&harness).len(), 3);
+        assert!(images_asked(&harness).is_sorted(), "oldest first");
+        let asked = asked(&harness);
         let places: Vec<_> = (1..=5)
             .map(|round| asked.find(&format!("shot{round}.png\"")))
             .collect();
@@ -165,7 +165,7 @@ fn five_rounds_with_pictures_are_compacted_in_their_middle() {
         // What came back is no reason for another one, and holds what is asked next.
         let told = life.ask("which price is on page 2").await;
         assert!(!told.contains("auto-compaction"));
-        assert!(self::asked(&house).contains("\n2,47\n"));
+        assert!(self::asked(&harness).contains("\n2,47\n"));
         life.close().await;
     });
 }
@@ -179,33 +179,33 @@ fn what_became_of_a_file_meanwhile_leads_nowhere() {
             answer("read"),
             answer("on"),
         ];
-        let house = house(&script, json!({}));
-        std::fs::create_dir(house.work().join("inside")).unwrap();
+        let harness = harness(&script, json!({}));
+        std::fs::create_dir(harness.work().join("inside")).unwrap();
         for name in names {
-            house.put(name, &format!("text of {name}\n"));
+            harness.put(name, &format!("text of {name}\n"));
         }
-        let outside = house.folder.path().join("outside");
+        let outside = harness.folder.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         std::fs::write(outside.join("deep"), "hidden-away").unwrap();
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         life.ask("look").await;
         for name in ["linked", "piped"] {
-            std::fs::remove_file(house.work().join(name)).unwrap();
+            std::fs::remove_file(harness.work().join(name)).unwrap();
         }
-        symlink(outside.join("deep"), house.work().join("linked")).unwrap();
+        symlink(outside.join("deep"), harness.work().join("linked")).unwrap();
         let made = Process::new("mkfifo")
-            .arg(house.work().join("piped"))
+            .arg(harness.work().join("piped"))
             .status();
         assert!(made.unwrap().success());
-        std::fs::rename(house.work().join("inside"), house.work().join("aside")).unwrap();
-        symlink(&outside, house.work().join("inside")).unwrap();
+        std::fs::rename(harness.work().join("inside"), harness.work().join("aside")).unwrap();
+        symlink(&outside, harness.work().join("inside")).unwrap();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
         progress: brought back: 1 file (25); left out: 1 file not readable; 2 files outside the workspace left alone
         compacted restore by scripted/script
         ");
         life.ask("go on").await;
-        let asked = asked(&house);
+        let asked = asked(&harness);
         assert!(asked.contains("text of plain"));
         assert!(!asked.contains("hidden-away") && !asked.contains("text of linked"));
         life.close().await;
@@ -222,10 +222,10 @@ fn what_overflows_gets_little_back_and_the_second_time_in_a_turn_nothing() {
             error("context_overflow"),
             answer("it fits"),
         ];
-        let house = house(&script, json!({}));
-        house.put("long.txt", &"a line of a file that is long\n".repeat(400));
-        house.put("a.txt", "text of a\n");
-        let mut life = house.open_session(LONG);
+        let harness = harness(&script, json!({}));
+        harness.put("long.txt", &"a line of a file that is long\n".repeat(400));
+        harness.put("a.txt", "text of a\n");
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("look").await, @"
         user: look
         answer (tool_use):  +2

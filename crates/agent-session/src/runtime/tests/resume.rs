@@ -37,13 +37,13 @@ async fn resumed(script: &str, lines: &str) -> (String, String) {
 
 /// Does the same with these approvals.
 async fn resumed_with(approvals: Approvals, script: &str, lines: &str) -> (String, String) {
-    let mut house =
-        House::new(&[script, &summaries()].concat()).compaction(json!({ "keepRecentTokens": 500 }));
-    house.approvals = approvals;
-    house.put("a.txt", "text of a");
-    let path = house.file(lines);
+    let mut harness = Harness::new(&[script, &summaries()].concat())
+        .compaction(json!({ "keepRecentTokens": 500 }));
+    harness.approvals = approvals;
+    harness.put("a.txt", "text of a");
+    let path = harness.file(lines);
     let before = written(&path).lines().count();
-    let mut life = house.open(&path);
+    let mut life = harness.open(&path);
     let told = life.command_and(Command::Resume).await;
     let after = written(&path);
     let new: Vec<&str> = after.lines().skip(before).collect();
@@ -263,8 +263,8 @@ fn resuming_what_runs_changes_nothing() {
     run(async {
         let write =
             json!([{ "name": "write", "arguments": { "path": "b.txt", "content": "new" } }]);
-        let house = House::new(&[calls(write), answer("done")].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[calls(write), answer("done")].concat());
+        let mut life = harness.live();
         life.say("write it");
         life.until(|event| matches!(event, SessionEvent::TurnStart))
             .await;
@@ -279,7 +279,7 @@ fn resuming_what_runs_changes_nothing() {
         turn done
         ");
         assert_eq!(
-            std::fs::read_to_string(house.work().join("b.txt")).unwrap(),
+            std::fs::read_to_string(harness.work().join("b.txt")).unwrap(),
             "new"
         );
         life.close().await;
@@ -289,12 +289,12 @@ fn resuming_what_runs_changes_nothing() {
 #[test]
 fn the_model_that_was_given_answers_and_the_session_says_so() {
     run(async {
-        let mut house = House::new(&answer("I am another"));
-        let given = house.model("given", &answer("I was given"), WINDOW);
-        let before = std::mem::replace(&mut house.models.model, given);
+        let mut harness = Harness::new(&answer("I am another"));
+        let given = harness.model("given", &answer("I was given"), WINDOW);
+        let before = std::mem::replace(&mut harness.models.model, given);
         // Even one that is known from before does not take the place of the one that was given.
-        house.models.former.push(before);
-        let mut life = house.open_session("u:10 a:10");
+        harness.models.former.push(before);
+        let mut life = harness.open_session("u:10 a:10");
         assert_snapshot!(life.ask("who are you").await, @"
         user: who are you
         answer (stop): I was given
@@ -315,7 +315,7 @@ fn the_model_that_was_given_answers_and_the_session_says_so() {
 #[test]
 fn a_session_of_another_agent_keeps_its_instructions_and_gets_these_tools() {
     run(async {
-        let house = House::new(&[answer("a"), answer("b")].concat());
+        let harness = Harness::new(&[answer("a"), answer("b")].concat());
         let system = json!({
             "type": "message", "id": "first", "parentId": null, "timestamp": "2026-01-01T00:00:00.000Z",
             "message": { "role": "system", "content": "you are another agent", "timestamp": 1_767_225_600_000_u64,
@@ -325,8 +325,8 @@ fn a_session_of_another_agent_keeps_its_instructions_and_gets_these_tools() {
         let session = test_support::session("u:10 a:10")
             .replace(r#""parentId":null"#, r#""parentId":"first""#);
         let (header, rest) = session.split_once('\n').unwrap();
-        let path = house.file(&format!("{header}\n{system}\n{rest}"));
-        let mut life = house.open(&path);
+        let path = harness.file(&format!("{header}\n{system}\n{rest}"));
+        let mut life = harness.open(&path);
         life.ask("one").await;
         life.ask("two").await;
         assert_snapshot!(life.written(), @"
@@ -339,14 +339,14 @@ fn a_session_of_another_agent_keeps_its_instructions_and_gets_these_tools() {
         user: two
         assistant (stop): b
         ");
-        let asked = house.asked.lock().unwrap().clone();
+        let asked = harness.asked.lock().unwrap().clone();
         assert_snapshot!(asked[0].system, @"
         you are another agent
 
         be brief
         ");
         let tools: Vec<&str> = asked[0].tools.iter().map(|tool| &*tool.name).collect();
-        let own: Vec<&str> = house.tools.names().collect();
+        let own: Vec<&str> = harness.tools.names().collect();
         assert_eq!(tools.len(), own.len(), "{tools:?}");
         assert_eq!(asked[0].tools, asked[1].tools);
         life.close().await;
@@ -356,10 +356,10 @@ fn a_session_of_another_agent_keeps_its_instructions_and_gets_these_tools() {
 #[test]
 fn a_prompt_after_calls_without_results_is_sent_with_what_is_known_of_them() {
     run(async {
-        let house = House::new(&answer("I see"));
-        let mut life = house.open_session("u:10 call:1:5");
+        let harness = Harness::new(&answer("I see"));
+        let mut life = harness.open_session("u:10 call:1:5");
         life.ask("never mind").await;
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: #1
         assistant:  [bash]
         toolResult: [no result was recorded for this call; it may no

@@ -7,10 +7,10 @@ use crate::runtime::{CompactionChoices, CompactionRequest, NoPreview, Preview};
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 
-fn house() -> House {
+fn harness() -> Harness {
     let script = summary("## Goal\nby the model").repeat(3);
     let settings = json!({ "keepRecentTokens": 500 });
-    House::new(&script).compaction(settings)
+    Harness::new(&script).compaction(settings)
 }
 
 fn request(pin: &[&str], drop: &[&str], review: bool) -> CompactionRequest {
@@ -46,19 +46,19 @@ async fn preview(life: &mut Life<'_>, request: &CompactionRequest) -> Result<Pre
 #[test]
 fn a_summary_that_is_read_first_is_written_as_it_was_edited() {
     run(async {
-        let house = house();
-        let mut life = house.open_session(LONG);
+        let harness = harness();
+        let mut life = harness.open_session(LONG);
         life.send(Command::CompactWith(request(&[], &[], true)));
-        let before = house.files();
+        let before = harness.files();
         assert_snapshot!(until_review(&mut life).await, @"
         compaction manual context-full
         review: ## Goal
         by the model
         ");
-        assert_eq!(house.files(), before, "nothing is written before");
+        assert_eq!(harness.files(), before, "nothing is written before");
         life.send(review(Some(&words(9_000))));
         assert_snapshot!(until_review(&mut life).await, @"review again: the context would not get smaller: 3034 tokens before, 8134 after");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         let told = life.command_and(review(Some("## Goal\nby the user"))).await;
         assert_snapshot!(told, @"compacted context-full by scripted/script");
         let summary = life.result().summary.clone().unwrap();
@@ -74,13 +74,13 @@ fn a_summary_that_is_read_first_is_written_as_it_was_edited() {
 #[test]
 fn a_summary_that_is_read_first_can_stay_or_be_cancelled() {
     run(async {
-        let house = house();
-        let mut life = house.open_session(LONG);
-        let before = house.files();
+        let harness = harness();
+        let mut life = harness.open_session(LONG);
+        let before = harness.files();
         life.send(Command::CompactWith(request(&["e2"], &[], true)));
         until_review(&mut life).await;
         assert_snapshot!(life.command_and(Command::AbortCompaction).await, @"compacted aborted: Compaction cancelled");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.send(Command::CompactWith(request(&[], &[], true)));
         until_review(&mut life).await;
         assert_snapshot!(life.command_and(review(None)).await, @"compacted context-full by scripted/script");
@@ -91,8 +91,8 @@ fn a_summary_that_is_read_first_can_stay_or_be_cancelled() {
 #[test]
 fn what_is_pinned_stays_and_what_is_left_out_goes_until_an_undo() {
     run(async {
-        let house = house();
-        let mut life = house.open_session(LONG);
+        let harness = harness();
+        let mut life = harness.open_session(LONG);
         let plain = preview(&mut life, &request(&[], &[], false)).await.unwrap();
         let wanted = request(&["e1"], &["e2"], false);
         let chosen = preview(&mut life, &wanted).await.unwrap();
@@ -146,9 +146,9 @@ fn what_is_pinned_stays_and_what_is_left_out_goes_until_an_undo() {
 #[test]
 fn what_cannot_be_left_out_or_pinned_fails_before_anything_is_asked() {
     run(async {
-        let house = house();
-        let mut life = house.open_session("u:300 a:900 call:1:5 res:1:900 a:20 u:300 a:600");
-        let before = house.files();
+        let harness = harness();
+        let mut life = harness.open_session("u:300 a:900 call:1:5 res:1:900 a:20 u:300 a:600");
+        let before = harness.files();
         let mut told = Vec::new();
         for wanted in [
             request(&[], &["e3"], false),
@@ -166,8 +166,8 @@ fn what_cannot_be_left_out_or_pinned_fails_before_anything_is_asked() {
         compaction manual context-full
         compacted: Compaction failed: no entry nowhere in this session
         ");
-        assert_eq!(house.files(), before);
-        assert!(house.asked.lock().unwrap().is_empty());
+        assert_eq!(harness.files(), before);
+        assert!(harness.asked.lock().unwrap().is_empty());
         life.close().await;
     });
 }
@@ -175,8 +175,8 @@ fn what_cannot_be_left_out_or_pinned_fails_before_anything_is_asked() {
 #[test]
 fn names_thinking_and_settings_change_while_the_session_runs() {
     run(async {
-        let house = house();
-        let mut life = house.open_session("u:300 a:900");
+        let harness = harness();
+        let mut life = harness.open_session("u:300 a:900");
         let set = |name: &str, value: &str| Command::Set {
             name: name.to_owned(),
             value: value.to_owned(),

@@ -43,8 +43,8 @@ fn without_paths(life: &Life<'_>, told: &str) -> String {
 #[test]
 fn a_message_that_cannot_be_written_waits_and_goes_first_later() {
     run(async {
-        let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer("a"), answer("b"), answer("c")].concat());
+        let mut life = harness.live();
         life.ask("one").await;
         let before = spoil(life.path());
         let told = life.ask("two").await;
@@ -78,8 +78,8 @@ fn a_message_that_cannot_be_written_waits_and_goes_first_later() {
 #[test]
 fn an_answer_that_cannot_be_written_is_written_with_the_next_prompt() {
     run(async {
-        let house = House::new(&[answer("a"), answer(&words(40)), answer("c")].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer("a"), answer(&words(40)), answer("c")].concat());
+        let mut life = harness.live();
         life.ask("one").await;
         life.say("two");
         life.until(is_text).await;
@@ -113,8 +113,8 @@ fn an_answer_that_cannot_be_written_is_written_with_the_next_prompt() {
 #[test]
 fn f7_the_event_of_an_answer_names_no_entry_that_was_not_written() {
     run(async {
-        let house = House::new(&[answer("a"), answer(&words(40))].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer("a"), answer(&words(40))].concat());
+        let mut life = harness.live();
         let named = |life: &Life<'_>| match life.heard.iter().rev().find_map(|event| match event {
             SessionEvent::Answer { entry_id, .. } => Some(entry_id.clone()),
             _ => None,
@@ -140,9 +140,9 @@ fn f7_the_event_of_an_answer_names_no_entry_that_was_not_written() {
 fn results_that_cannot_be_written_follow_their_calls_later() {
     run(async {
         let read = json!([{ "name": "read", "arguments": { "path": "a.txt" } }]);
-        let mut house = House::new(&[answer("a"), calls(read), answer("c")].concat());
-        house.slow_tools();
-        let mut life = house.live();
+        let mut harness = Harness::new(&[answer("a"), calls(read), answer("c")].concat());
+        harness.slow_tools();
+        let mut life = harness.live();
         life.ask("one").await;
         life.say("two");
         life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
@@ -170,8 +170,8 @@ fn results_that_cannot_be_written_follow_their_calls_later() {
 fn a_compaction_that_cannot_be_written_is_forgotten_and_loses_nothing() {
     run(async {
         let script = [answer(&words(40)), answer("c"), summaries()].concat();
-        let house = House::new(&script).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session("u:300 a:1200 u:300 a:1200");
+        let harness = Harness::new(&script).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200");
         life.say("two");
         life.until(is_text).await;
         let before = spoil(life.path());
@@ -212,8 +212,8 @@ fn a_compaction_that_cannot_be_written_is_forgotten_and_loses_nothing() {
 #[test]
 fn what_is_said_before_a_prompt_is_not_said_twice_when_it_could_not_be_written() {
     run(async {
-        let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
-        let mut life = house.open_session("model u:10 a:10");
+        let harness = Harness::new(&[answer("a"), answer("b"), answer("c")].concat());
+        let mut life = harness.open_session("model u:10 a:10");
         let before = spoil(life.path());
         life.ask("one").await;
         life.ask("two").await;
@@ -238,8 +238,8 @@ fn what_is_said_before_a_prompt_is_not_said_twice_when_it_could_not_be_written()
 #[test]
 fn a_label_and_a_move_that_cannot_be_written_are_forgotten() {
     run(async {
-        let house = House::new(&answer("a"));
-        let mut life = house.open_session("u:10 a:10");
+        let harness = Harness::new(&answer("a"));
+        let mut life = harness.open_session("u:10 a:10");
         let before = spoil(life.path());
         life.send(Command::Label {
             count: 1,
@@ -266,8 +266,8 @@ fn a_label_and_a_move_that_cannot_be_written_are_forgotten() {
 #[test]
 fn a_session_that_ends_before_its_answer_is_written_says_so() {
     run(async {
-        let house = House::new(&[answer("a"), answer(&words(40))].concat());
-        let mut life = house.live();
+        let harness = Harness::new(&[answer("a"), answer(&words(40))].concat());
+        let mut life = harness.live();
         life.ask("one").await;
         life.say("two");
         life.until(is_text).await;
@@ -286,10 +286,10 @@ fn a_session_that_ends_before_its_answer_is_written_says_so() {
 #[test]
 fn a_message_without_a_place_is_refused_and_can_be_said_again() {
     run(async {
-        let house = House::new(&answer("a"));
-        std::fs::remove_dir(house.sessions()).unwrap();
-        std::fs::write(house.sessions(), "in the way").unwrap();
-        let mut life = house.live();
+        let harness = Harness::new(&answer("a"));
+        std::fs::remove_dir(harness.sessions()).unwrap();
+        std::fs::write(harness.sessions(), "in the way").unwrap();
+        let mut life = harness.live();
         life.say("one");
         life.until(|event| matches!(event, SessionEvent::Error { .. }))
             .await;
@@ -298,7 +298,7 @@ fn a_message_without_a_place_is_refused_and_can_be_said_again() {
             told.starts_with("error: the message is not kept: "),
             "{told}"
         );
-        std::fs::remove_file(house.sessions()).unwrap();
+        std::fs::remove_file(harness.sessions()).unwrap();
         life.said.clear();
         assert_snapshot!(life.ask("one").await, @"
         user: one
@@ -317,8 +317,8 @@ fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
             answer("b"),
             summaries(),
         ];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session("u:300 a:1200 u:300 a:1200");
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200");
         life.say("two");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
             .await;
@@ -352,8 +352,8 @@ fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
 fn a_session_goes_on_when_another_program_appends_in_the_middle_of_a_run() {
     run(async {
         let script = [answer("a"), answer(&words(40)), answer("c")].concat();
-        let house = House::new(&script);
-        let mut life = house.live();
+        let harness = Harness::new(&script);
+        let mut life = harness.live();
         life.ask("one").await;
         life.say("two");
         life.until(is_text).await;
@@ -387,10 +387,10 @@ fn a_session_goes_on_when_another_program_appends_in_the_middle_of_a_run() {
 #[test]
 fn a_run_can_move_to_another_thread() {
     fn assert_send<T: Send>(_: T) {}
-    let house = House::new("");
+    let harness = Harness::new("");
     let (events, _) = event_channel();
     let (_commands, receiver) = command_channel();
-    let store = FileStore::create(&house.sessions(), &house.work(), None);
-    let session = AgentSession::new(house.config(Box::new(store)), events);
+    let store = FileStore::create(&harness.sessions(), &harness.work(), None);
+    let session = AgentSession::new(harness.config(Box::new(store)), events);
     assert_send(session.run(receiver));
 }

@@ -35,25 +35,25 @@ impl Hook for CancelsThree {
     }
 }
 
-fn house(script: &str, strategy: Value) -> House {
+fn harness(script: &str, strategy: Value) -> Harness {
     let mut settings = json!({ "keepRecentTokens": 500 });
     settings["strategy"] = strategy;
-    House::new(script).compaction(settings)
+    Harness::new(script).compaction(settings)
 }
 
 #[test]
 fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
     run(async {
-        let house = house(
+        let harness = harness(
             &summaries(),
             json!(["prune-only", "extractive", "context-full"]),
         );
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual prune-only
         compacted extractive by rules
         ");
-        assert!(house.summaries.lock().unwrap().is_empty());
+        assert!(harness.summaries.lock().unwrap().is_empty());
         let text = std::fs::read_to_string(life.path()).expect("a session");
         let last: Value = serde_json::from_str(text.lines().last().unwrap()).expect("an entry");
         let passed = &last["details"]["passedOver"];
@@ -69,8 +69,8 @@ fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
 #[test]
 fn the_first_failure_is_told_when_every_strategy_fails() {
     run(async {
-        let house = house(&summaries(), json!(["prune-only", "context-full"]));
-        let mut life = house.open_session("u:10 a:10");
+        let harness = harness(&summaries(), json!(["prune-only", "context-full"]));
+        let mut life = harness.open_session("u:10 a:10");
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual prune-only
         compacted: pruning would save 0 tokens, less than compaction.prune.minimumSavings (20000)
@@ -88,8 +88,8 @@ fn off_refuses_manual_compactions_and_runs_no_others() {
             answer("a"),
             error("context_overflow"),
         ];
-        let house = house(&script.concat(), json!("off"));
-        let mut life = house.open_session(LONG);
+        let harness = harness(&script.concat(), json!("off"));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual off
         compacted: compaction.strategy is off; set another to compact
@@ -116,8 +116,8 @@ fn off_refuses_manual_compactions_and_runs_no_others() {
 fn a_failed_model_is_followed_by_the_built_in_rules() {
     run(async {
         let script = line_of(&json!({ "summary": { "error": { "kind": "overloaded" } } }));
-        let house = house(&script, json!("context-full"));
-        let mut life = house.open_session(LONG);
+        let harness = harness(&script, json!("context-full"));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         progress: scripted/script (summary): the script says overloaded
@@ -131,15 +131,15 @@ fn a_failed_model_is_followed_by_the_built_in_rules() {
 fn the_next_candidate_is_asked_when_one_fails() {
     run(async {
         let script = line_of(&json!({ "summary": { "error": { "kind": "overloaded" } } }));
-        let mut house = house(&script, json!("context-full"));
-        house.summarizer(
+        let mut harness = harness(&script, json!("context-full"));
+        harness.summarizer(
             &[
                 line_of(&json!({ "script": 1, "name": "second" })),
                 summaries(),
             ]
             .concat(),
         );
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         progress: scripted/script (summary): the script says overloaded
@@ -152,11 +152,11 @@ fn the_next_candidate_is_asked_when_one_fails() {
 #[test]
 fn prune_only_shortens_output_and_writes_no_summary() {
     run(async {
-        let mut house = house(&answer("on"), json!("prune-only"));
-        let prune = &mut house.settings.compaction.prune;
+        let mut harness = harness(&answer("on"), json!("prune-only"));
+        let prune = &mut harness.settings.compaction.prune;
         prune.protect_tokens = TokenCount(1000);
         prune.minimum_savings = TokenCount(500);
-        let mut life = house.open_session(OUTPUT);
+        let mut life = harness.open_session(OUTPUT);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual prune-only
         compacted prune-only by rules
@@ -185,11 +185,11 @@ fn prune_only_shortens_output_and_writes_no_summary() {
 fn what_pruning_saved_makes_a_compaction_unnecessary() {
     run(async {
         let script = [window(8192), answer("on"), summaries()].concat();
-        let mut house = house(&script, json!("context-full"));
-        let prune = &mut house.settings.compaction.prune;
+        let mut harness = harness(&script, json!("context-full"));
+        let prune = &mut harness.settings.compaction.prune;
         prune.protect_tokens = TokenCount(1000);
         prune.minimum_savings = TokenCount(500);
-        let mut life = house.open_session(OUTPUT);
+        let mut life = harness.open_session(OUTPUT);
         assert_snapshot!(life.ask(&words(4200)).await, @"
         pruned 3
         user: lorem ipsum dolor sit amet lorem ipsum d
@@ -217,11 +217,11 @@ fn what_pruning_saved_makes_a_compaction_unnecessary() {
         "##);
         life.close().await;
         // Without it there is one.
-        house.settings.compaction.prune.enabled = false;
+        harness.settings.compaction.prune.enabled = false;
         let script = [window(8192), answer("on"), summaries()].concat();
-        let models = House::new(&script).models;
-        house.models = models;
-        let mut life = house.open_session(OUTPUT);
+        let models = Harness::new(&script).models;
+        harness.models = models;
+        let mut life = harness.open_session(OUTPUT);
         let told = life.ask(&words(4200)).await;
         assert!(told.starts_with("auto-compaction threshold"), "{told}");
         life.close().await;
@@ -237,8 +237,8 @@ fn three_failures_in_a_row_stop_automatic_compactions_until_a_manual_one_helps()
             answer(&words(2000)),
             summaries().repeat(2),
         ];
-        let house = House::new(&script.concat()).hook(CancelsThree::default());
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).hook(CancelsThree::default());
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask(&words(3000)).await, @"
         auto-compaction threshold context-full
         auto-compacted: Auto-compaction failed: hook test cancelled it
@@ -285,11 +285,11 @@ fn a_compaction_that_frees_too_little_stops_automatic_ones() {
             answer("a"),
             summary(&words(1500)).repeat(9),
         ];
-        let house = House::new(&script.concat()).compaction(json!({
+        let harness = Harness::new(&script.concat()).compaction(json!({
             "keepRecentTokens": 3400,
             "ledger": { "maxTokens": 0 },
         }));
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("write").await, @"
         user: write
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d
@@ -311,8 +311,8 @@ fn a_compaction_that_frees_too_little_stops_automatic_ones() {
 fn one_turn_that_is_too_large_is_shortened_where_it_stands() {
     run(async {
         let script = [window(8192), answer("on")].concat();
-        let house = House::new(&script);
-        let mut life = house.open_session("u:10 call:1:5 res:1:7500 call:2:5 res:2:10 a:10");
+        let harness = Harness::new(&script);
+        let mut life = harness.open_session("u:10 call:1:5 res:1:7500 call:2:5 res:2:10 a:10");
         assert_snapshot!(life.ask("go on").await, @"
         user: go on
         answer (stop): on
@@ -336,31 +336,31 @@ fn one_turn_that_is_too_large_is_shortened_where_it_stands() {
     });
 }
 
-/// Returns a house whose summaries are refused unless all that can be checked stays in context, which nothing can bring
+/// Returns a harness whose summaries are refused unless all that can be checked stays in context, which nothing can bring
 /// about.
-fn gated(strategy: Value) -> House {
-    let mut house = house(&summaries(), strategy);
-    let compaction = &mut house.settings.compaction;
+fn gated(strategy: Value) -> Harness {
+    let mut harness = harness(&summaries(), strategy);
+    let compaction = &mut harness.settings.compaction;
     compaction.verify.mode = compaction_core::VerifyMode::Gate;
     compaction.verify.minimum_percent = 100;
     compaction.ledger.max_tokens = Some(TokenCount(0));
     compaction.prune.protect_tokens = TokenCount(1000);
     compaction.prune.minimum_savings = TokenCount(500);
-    house
+    harness
 }
 
 #[test]
 fn a_summary_that_keeps_too_little_is_not_stored() {
     run(async {
-        let house = gated(json!("context-full"));
-        let mut life = house.open_session(OUTPUT);
-        let before = house.files();
+        let harness = gated(json!("context-full"));
+        let mut life = harness.open_session(OUTPUT);
+        let before = harness.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         progress: scripted/script (summary): only 0% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
         compacted: Compaction failed: only 33% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
         ");
-        assert_eq!(house.files(), before);
+        assert_eq!(harness.files(), before);
         life.close().await;
     });
 }
@@ -368,8 +368,8 @@ fn a_summary_that_keeps_too_little_is_not_stored() {
 #[test]
 fn the_next_strategy_takes_over_when_a_summary_keeps_too_little() {
     run(async {
-        let house = gated(json!(["context-full", "prune-only"]));
-        let mut life = house.open_session(OUTPUT);
+        let harness = gated(json!(["context-full", "prune-only"]));
+        let mut life = harness.open_session(OUTPUT);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         progress: scripted/script (summary): only 0% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
@@ -382,11 +382,11 @@ fn the_next_strategy_takes_over_when_a_summary_keeps_too_little() {
 #[test]
 fn a_live_compaction_says_what_stays_in_context_and_where_it_comes_from() {
     run(async {
-        let house = house(&summaries(), json!("context-full"));
-        let mut life = house.open_session(OUTPUT);
+        let harness = harness(&summaries(), json!("context-full"));
+        let mut life = harness.open_session(OUTPUT);
         life.command_and(compact()).await;
         let percent = life.result().in_context_percent;
-        let file = house.files().into_values().map(|bytes| {
+        let file = harness.files().into_values().map(|bytes| {
             let text = String::from_utf8(bytes).expect("text");
             let line = text.lines().find(|line| line.contains("\"compaction\""));
             line.map(|line| serde_json::from_str::<Value>(line).expect("JSON"))

@@ -9,10 +9,10 @@ use super::*;
 
 /// Returns what was going on at once, a line for each time: the calls that began before one of them ended.
 async fn groups(made: Value) -> String {
-    let mut house = House::new(&[calls(made), answer("done")].concat());
-    let log = house.slow_tools();
-    std::fs::create_dir(house.work().join("sub")).unwrap();
-    let mut life = house.live();
+    let mut harness = Harness::new(&[calls(made), answer("done")].concat());
+    let log = harness.slow_tools();
+    std::fs::create_dir(harness.work().join("sub")).unwrap();
+    let mut life = harness.live();
     life.ask("work").await;
     life.close().await;
     let log = log.lock().unwrap();
@@ -141,10 +141,10 @@ fn results_stand_in_the_order_of_their_calls() {
             call("read", "a.txt"),
             call("dance", "")
         ]);
-        let house = House::new(&[calls(made), answer("done")].concat());
-        house.put("a.txt", "text of a");
-        house.put("b.txt", "text of b");
-        let mut life = house.live();
+        let harness = Harness::new(&[calls(made), answer("done")].concat());
+        harness.put("a.txt", "text of a");
+        harness.put("b.txt", "text of b");
+        let mut life = harness.live();
         life.ask("work").await;
         insta::assert_snapshot!(life.written(), @r#"
         system: 
@@ -157,7 +157,7 @@ fn results_stand_in_the_order_of_their_calls() {
         toolResult: there is no tool dance; call one of read, write, edit, bash
         assistant (stop): done
         "#);
-        let asked = house.asked.lock().unwrap().clone();
+        let asked = harness.asked.lock().unwrap().clone();
         assert!(
             asked
                 .iter()
@@ -175,9 +175,9 @@ fn every_call_of_a_batch_that_is_stopped_gets_a_result() {
             call("bash", "touch ran"),
             call("read", "a.txt")
         ]);
-        let house = House::new(&[calls(made), answer("then this")].concat());
-        house.put("a.txt", "text of a");
-        let mut life = house.live();
+        let harness = Harness::new(&[calls(made), answer("then this")].concat());
+        harness.put("a.txt", "text of a");
+        let mut life = harness.live();
         life.say("work");
         life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
             .await;
@@ -189,7 +189,7 @@ fn every_call_of_a_batch_that_is_stopped_gets_a_result() {
         tool read failed
         turn aborted
         ");
-        assert!(!house.work().join("ran").exists());
+        assert!(!harness.work().join("ran").exists());
         insta::assert_snapshot!(life.ask("and now").await, @"
         user: and now
         answer (stop): then this

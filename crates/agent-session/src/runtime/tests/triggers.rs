@@ -15,8 +15,8 @@ const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 #[test]
 fn a_prompt_that_would_exceed_the_threshold_is_compacted_before() {
     run(async {
-        let house = House::new(&[window(SMALL), summaries(), answer("yes")].concat());
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&[window(SMALL), summaries(), answer("yes")].concat());
+        let mut life = harness.open_session(LONG);
         let prompt = format!("go on {}", words(3000));
         assert_snapshot!(life.ask(&prompt).await, @"
         auto-compaction threshold context-full
@@ -50,9 +50,10 @@ fn a_prompt_that_would_exceed_the_threshold_is_compacted_before() {
 fn results_of_tools_that_exceed_the_threshold_are_compacted_between() {
     run(async {
         let read = json!([{ "name": "read", "arguments": { "path": "a.txt" } }]);
-        let house = House::new(&[window(SMALL), summaries(), calls(read), answer("yes")].concat());
-        house.put_lines("a.txt", 3000);
-        let mut life = house.open_session(LONG);
+        let harness =
+            Harness::new(&[window(SMALL), summaries(), calls(read), answer("yes")].concat());
+        harness.put_lines("a.txt", 3000);
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("look").await, @"
         user: look
         answer (tool_use):  +1
@@ -89,7 +90,7 @@ async fn after_a_turn(continues: Value, todos: Option<&str>) -> (String, String)
         calls(json!([{ "name": "todo", "arguments": todos }]))
     });
     let has_list = todos.is_some();
-    let mut house = House::new(
+    let mut harness = Harness::new(
         &[
             window(SMALL),
             summaries(),
@@ -101,11 +102,11 @@ async fn after_a_turn(continues: Value, todos: Option<&str>) -> (String, String)
     )
     .compaction(json!({ "autoContinue": continues }));
     if has_list {
-        house.tools = standard_tools()
+        harness.tools = standard_tools()
             .choose(&["read", "todo"].map(str::to_owned))
             .unwrap();
     }
-    let mut life = house.open_session(LONG);
+    let mut life = harness.open_session(LONG);
     let told = life.ask("write much").await;
     let written = life.written();
     life.close().await;
@@ -204,8 +205,9 @@ fn a_message_that_waits_goes_before_the_agent_asks_itself_to_continue() {
             answer(&words(1600)),
             answer("to you"),
         ];
-        let house = House::new(&script.concat()).compaction(json!({ "autoContinue": "always" }));
-        let mut life = house.open_session(LONG);
+        let harness =
+            Harness::new(&script.concat()).compaction(json!({ "autoContinue": "always" }));
+        let mut life = harness.open_session(LONG);
         life.say("write much");
         life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
             .await;
@@ -228,8 +230,8 @@ fn a_message_that_waits_goes_before_the_agent_asks_itself_to_continue() {
 fn an_overflow_is_compacted_and_asked_again_without_the_failed_answer() {
     run(async {
         let script = [error("context_overflow"), summaries(), answer("now")];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("go on").await, @"
         user: go on
         answer (error):  context overflow: scripted/script: the script says context_overflow
@@ -254,7 +256,7 @@ fn an_overflow_is_compacted_and_asked_again_without_the_failed_answer() {
         compaction
         assistant (stop): now
         ");
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: Earlier parts of this conversation are no longer
         assistant: #8
         user: go on
@@ -272,8 +274,8 @@ fn an_overflow_after_a_compaction_ends_the_turn() {
             error("context_overflow"),
             answer("later"),
         ];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("go on").await, @"
         user: go on
         answer (error):  context overflow: scripted/script: the script says context_overflow
@@ -299,8 +301,8 @@ fn cut_off(text: &str) -> String {
 fn an_answer_that_was_cut_off_leaves_the_context_and_stays_in_the_file() {
     run(async {
         let script = [cut_off("half of i"), summaries(), answer("all of it")];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask("go on").await, @"
         user: go on
         answer (length): half of i
@@ -325,7 +327,7 @@ fn an_answer_that_was_cut_off_leaves_the_context_and_stays_in_the_file() {
         compaction
         assistant (stop): all of it
         ");
-        assert_snapshot!(house.newest_request().join("\n"), @"
+        assert_snapshot!(harness.newest_request().join("\n"), @"
         user: Earlier parts of this conversation are no longer
         assistant: #8
         user: go on
@@ -338,8 +340,8 @@ fn an_answer_that_was_cut_off_leaves_the_context_and_stays_in_the_file() {
 fn four_answers_in_a_row_that_were_cut_off_end_the_turn() {
     run(async {
         let script = [cut_off("half").repeat(4), summaries()];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session(LONG);
         life.say("go on");
         for number in 1..4 {
             let is_answer = |event: &SessionEvent| matches!(event, SessionEvent::TextDelta { .. });
@@ -372,10 +374,10 @@ fn four_answers_in_a_row_that_were_cut_off_end_the_turn() {
 fn an_idle_session_is_compacted_once_after_its_time() {
     run(async {
         let script = [answer("yes"), summaries()];
-        let house = House::new(&script.concat()).compaction(json!({
+        let harness = Harness::new(&script.concat()).compaction(json!({
             "keepRecentTokens": 500, "idleEnabled": true, "idleThresholdTokens": 1000, "idleTimeoutSeconds": 60,
         }));
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         life.ask("hello").await;
         let before = tokio::time::Instant::now();
         let told = life.rest().await;
@@ -393,8 +395,8 @@ fn an_idle_session_is_compacted_once_after_its_time() {
 #[test]
 fn a_session_below_its_idle_threshold_is_left_alone() {
     run(async {
-        let house = House::new(&answer("yes")).compaction(json!({ "idleEnabled": true }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&answer("yes")).compaction(json!({ "idleEnabled": true }));
+        let mut life = harness.open_session(LONG);
         life.ask("hello").await;
         assert_eq!(life.rest().await, "");
         life.close().await;
@@ -405,8 +407,8 @@ fn a_session_below_its_idle_threshold_is_left_alone() {
 fn a_manual_compaction_stops_the_answer_and_the_turn_goes_on_after_it() {
     run(async {
         let script = [answer(&words(200)), summaries()];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session(LONG);
         life.say("write");
         life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
             .await;
@@ -443,14 +445,14 @@ fn a_manual_compaction_stops_the_answer_and_the_turn_goes_on_after_it() {
 fn a_manual_compaction_with_nothing_to_do_says_so() {
     run(async {
         let script = summaries();
-        let house = House::new(&script).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session("u:10 a:10");
+        let harness = Harness::new(&script).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session("u:10 a:10");
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         compacted: Nothing to compact (session too small)
         ");
         life.close().await;
-        let mut life = house.open_session(LONG);
+        let mut life = harness.open_session(LONG);
         life.command_and(compact()).await;
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
@@ -469,8 +471,8 @@ fn a_switched_off_session_is_not_compacted_by_itself() {
             summaries(),
             error("context_overflow"),
         ];
-        let house = House::new(&script.concat()).compaction(json!({ "enabled": false }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "enabled": false }));
+        let mut life = harness.open_session(LONG);
         assert_snapshot!(life.ask(&words(2000)).await, @"
         user: lorem ipsum dolor sit amet lorem ipsum d
         answer (stop): yes
@@ -504,9 +506,9 @@ fn a_cancelled_automatic_compaction_is_not_tried_again_in_its_turn() {
             calls(read),
             answer("yes"),
         ];
-        let house = House::new(&script.concat());
-        house.put_lines("a.txt", 3000);
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat());
+        harness.put_lines("a.txt", 3000);
+        let mut life = harness.open_session(LONG);
         life.say("look");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
             .await;
@@ -530,8 +532,8 @@ fn a_cancelled_automatic_compaction_is_not_tried_again_in_its_turn() {
 fn messages_said_during_a_compaction_are_sent_after_it() {
     run(async {
         let script = [summary(&words(100)).repeat(2), answer("a"), answer("b")];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session(LONG);
         life.send(compact());
         life.until(|event| matches!(event, SessionEvent::CompactionStart { .. }))
             .await;
@@ -556,11 +558,11 @@ fn an_answer_may_take_what_is_left_of_the_window_and_never_nothing() {
     run(async {
         let header = json!({ "script": 1, "window": SMALL, "max_output": SMALL });
         let script = [line_of(&header), answer("a"), answer("b")].concat();
-        let house = House::new(&script).compaction(json!({ "enabled": false }));
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&script).compaction(json!({ "enabled": false }));
+        let mut life = harness.open_session(LONG);
         life.ask("one").await;
         life.ask(&words(3000)).await;
-        let asked = house.asked.lock().unwrap().clone();
+        let asked = harness.asked.lock().unwrap().clone();
         let caps: Vec<u64> = asked
             .iter()
             .filter_map(|request| request.max_output)
@@ -588,10 +590,10 @@ fn an_answer_may_take_what_is_left_of_the_window_and_never_nothing() {
 #[test]
 fn an_answer_has_no_bound_where_the_models_cap_is_unknown() {
     run(async {
-        let house = House::new(&[window(SMALL), answer("a")].concat());
-        let mut life = house.open_session(LONG);
+        let harness = Harness::new(&[window(SMALL), answer("a")].concat());
+        let mut life = harness.open_session(LONG);
         life.ask("one").await;
-        let bounds: Vec<_> = house
+        let bounds: Vec<_> = harness
             .asked
             .lock()
             .unwrap()

@@ -39,8 +39,8 @@ impl Provider for Delayed {
 }
 
 /// Lets every summary take so many seconds.
-pub(super) fn delay(house: &mut House, seconds: u64) {
-    for candidate in &mut house.models.others {
+pub(super) fn delay(harness: &mut Harness, seconds: u64) {
+    for candidate in &mut harness.models.others {
         candidate.provider = Arc::new(Delayed {
             provider: candidate.provider.clone(),
             time: Duration::from_secs(seconds),
@@ -59,14 +59,14 @@ fn late(answer: &str, seconds: u64) -> String {
     line_of(&line)
 }
 
-/// Returns a house in which a summary takes so many seconds.
-fn house(script: &[String], settings: Value, seconds: u64) -> House {
+/// Returns a harness in which a summary takes so many seconds.
+fn harness(script: &[String], settings: Value, seconds: u64) -> Harness {
     let script = [&[window(8192)], script, &[summaries()]].concat().concat();
-    let mut house = House::new(&script).compaction(settings);
-    delay(&mut house, seconds);
-    house.put("small.txt", "small");
-    house.put_lines("large.txt", 3500);
-    house
+    let mut harness = Harness::new(&script).compaction(settings);
+    delay(&mut harness, seconds);
+    harness.put("small.txt", "small");
+    harness.put_lines("large.txt", 3500);
+    harness
 }
 
 fn totals(finished: &Finished) -> (usize, usize) {
@@ -78,8 +78,8 @@ fn totals(finished: &Finished) -> (usize, usize) {
 fn a_turn_waits_for_a_compaction_that_is_due_as_long_as_it_takes() {
     run(async {
         let script = [read("large.txt"), answer("done")];
-        let house = house(&script, json!({ "keepRecentTokens": 500 }), 30);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script, json!({ "keepRecentTokens": 500 }), 30);
+        let mut life = harness.open_session(HALF);
         life.ask("work").await;
         let result = life.result().clone();
         assert!(!result.prepared);
@@ -103,8 +103,8 @@ fn one_that_was_prepared_is_not_waited_for() {
             read("large.txt"),
             answer("done"),
         ];
-        let house = house(&script, settings, 2);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script, settings, 2);
+        let mut life = harness.open_session(HALF);
         life.ask("work").await;
         let heard: Vec<_> = life.heard.iter().filter_map(line).collect();
         let result = life.result().clone();
@@ -121,8 +121,8 @@ fn a_failed_compaction_was_waited_for_and_counts_as_none() {
     run(async {
         let settings = json!({ "keepRecentTokens": 500 });
         let script = [read("large.txt"), answer("done")];
-        let house = house(&script, settings, 60);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script, settings, 60);
+        let mut life = harness.open_session(HALF);
         life.say("work");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
             .await;
@@ -148,8 +148,8 @@ fn an_idle_session_is_waited_for_from_what_the_user_says_on() {
     run(async {
         let settings = json!({ "keepRecentTokens": 500, "idleEnabled": true, "idleTimeoutSeconds": 60, "idleThresholdTokens": 1000 });
         let script = [answer("hello"), answer("done")];
-        let house = house(&script, settings, 40);
-        let mut life = house.open_session(HALF);
+        let harness = harness(&script, settings, 40);
+        let mut life = harness.open_session(HALF);
         life.ask("hi").await;
         life.until(|event| {
             matches!(
