@@ -49,7 +49,7 @@ const READY: &str = "ask something";
 /// A peer that opens the same session in a terminal.
 struct Peer {
     name: &'static str,
-    /// The program, and what goes before the arguments of a run.
+    /// The program, and the first of its arguments.
     command: (PathBuf, Vec<String>),
     /// The argument that names a session.
     session: &'static str,
