@@ -97,6 +97,7 @@ fn name(kind: LedgerKind) -> &'static str {
         LedgerKind::Answer => "answer",
         LedgerKind::Finding => "finding",
         LedgerKind::TurnedDown => "refused answer",
+        LedgerKind::Cause => "cause",
         LedgerKind::Done => "done",
         LedgerKind::Check => "check",
         LedgerKind::Branch => "branch",

@@ -45,12 +45,12 @@ fn strategies_stand_side_by_side() {
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      49% of 220        6% of 30
+    in context      48% of 220        6% of 30
     paths           97% of 48         -
-    errors          17% of 45         6% of 30
-    figures         87% of 32         -
-    names           51% of 33         -
-    commands        14% of 62         -
+    errors          20% of 45         6% of 30
+    figures         81% of 32         -
+    names           54% of 33         -
+    commands        11% of 62         -
     your messages   100% of 18        -
     your rules      100% of 23        -
     shares are of what would leave the context: what can still be read verbatim; nothing was changed

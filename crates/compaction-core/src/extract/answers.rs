@@ -75,7 +75,7 @@ impl FactIndex {
         self.answers.iter().map(|answer| answer.place)
     }
 
-    /// Drops what answers told where something else is chosen later, and marks the one that the user refused.
+    /// Drops what answers told, and what was found out, where something else is chosen later, and marks the one that the user refused.
     pub(super) fn retract_answers(
         &mut self,
         place: usize,
@@ -125,5 +125,12 @@ impl FactIndex {
                 link(dependencies, answer.place, place);
             }
         }
+        self.causes.retain(|cause| {
+            let old = cause.place != place && is_old(&cause.told);
+            if old {
+                link(dependencies, cause.place, place);
+            }
+            !old
+        });
     }
 }

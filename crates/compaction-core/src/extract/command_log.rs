@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
+use super::causes::Before;
 use super::changed::ChangedFiles;
 use super::command::{Command, hides_its_end, is_check};
 use super::commits;
@@ -74,6 +75,27 @@ impl<'a> CommandLog<'a> {
             marks,
             ..Self::default()
         }
+    }
+
+    /// Returns the file that the newest call changes.
+    pub(super) fn changes(&self, place: usize) -> Option<&str> {
+        let mut calls = self.calls.iter().rev();
+        let call = calls.find(|call| call.place == place && !call.failed)?;
+        match &call.deed {
+            ToolEffect::Files(works) => works.first().map(|work| work.path.as_str()),
+            ToolEffect::Run { .. } | ToolEffect::Todos(_) | ToolEffect::Read(_) => None,
+        }
+    }
+
+    /// Returns the command that failed last, where that was since the user asked for something.
+    pub(super) fn failed_last(&self) -> Option<Before> {
+        let failed = self.failures.last()?;
+        let own = failed.requests == self.requests && failed.about.is_none();
+        own.then(|| Before {
+            command: failed.command.core().to_owned(),
+            printed: failed.failure.lines.first().cloned().unwrap_or_default(),
+            places: [failed.place(), failed.result],
+        })
     }
 
     /// Notes a call; `broken` when its answer ended in an error or was stopped.
@@ -223,8 +245,10 @@ impl<'a> CommandLog<'a> {
                 let place = call.unwrap_or(result);
                 self.passed_over(place, &command, text);
                 // What reads as a failure passed only as far as marks of others tell, which sources may lack.
-                if is_check(text) && judge(output, Known::Nothing) == Outcome::Passed {
-                    let told = result_line(output).map(|line| format!(": {line}"));
+                let told = result_line(output).map(|line| format!(": {line}"));
+                // What is filtered tells nothing of how it ended but by such a line.
+                let seen = told.is_some() || !hides_its_end(text);
+                if seen && is_check(text) && judge(output, Known::Nothing) == Outcome::Passed {
                     let text = format!("`{text}` passed{}", told.unwrap_or_default());
                     self.dependencies.push((result, place));
                     let place = result;

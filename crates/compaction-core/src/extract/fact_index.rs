@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::causes::Cause;
 use super::choices;
 use super::facts::Failure;
 use super::figures::{answered_figures, has_figure, replaces_earlier, subjects};
@@ -67,6 +68,11 @@ pub(crate) struct FactIndex {
     /// For a message, others without which it would be misread.
     pub dependencies: BTreeMap<usize, BTreeSet<usize>>,
     pub(super) answers: Vec<AnswerNote>,
+    pub(super) causes: Vec<Cause>,
+    /// What was found out last and led to no change yet.
+    pub(super) finding: Option<Noted>,
+    /// How many requests there were.
+    pub(super) requests: usize,
     pub(super) decisions: Vec<Decision>,
     pub(super) user_figures: Vec<FigureNote>,
     pub(super) answered_figures: Vec<FigureNote>,
@@ -188,6 +194,7 @@ impl FactIndex {
         self.passing_steps.clear();
         let steps = speech::next_steps(text);
         if !ends {
+            self.may_be_a_cause(place, said);
             // What is said between calls is soon done: only the newest of it is still to come.
             self.passing_steps = steps
                 .into_iter()

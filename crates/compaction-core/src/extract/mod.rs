@@ -5,6 +5,7 @@
 //! these facts.
 
 mod answers;
+mod causes;
 mod changed;
 mod choice_words;
 mod choices;
@@ -43,6 +44,8 @@ pub use todos::{OpenTodos, TodoItem, TodoState, open_todos};
 
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(test)]
+mod tests_causes;
 #[cfg(test)]
 mod tests_fact_index;
 #[cfg(test)]

@@ -85,11 +85,17 @@ impl<'a> Scan<'a> {
         for call in calls {
             self.commands.call(call, broken, self.place);
         }
-        if text.trim().is_empty() {
+        let said = sentences(&ends_of(&text));
+        if !said.is_empty() {
+            self.facts.assistant(self.place, &text, &said, answers);
+        }
+        if let Some(path) = self.commands.changes(self.place) {
+            let before = self.commands.failed_last();
+            self.facts.changes_a_file(self.place, path, before);
+        }
+        if said.is_empty() {
             return;
         }
-        let said = sentences(&ends_of(&text));
-        self.facts.assistant(self.place, &text, &said, answers);
         let teller = match answers {
             true => Teller::Answer,
             false => Teller::Passing,

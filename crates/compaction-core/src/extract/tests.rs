@@ -48,6 +48,22 @@ pub(crate) fn says(id: &str, text: &str) -> SourceMessage {
     answer(id, vec![Block::text(text)], StopReason::Stop)
 }
 
+/// Says something and calls a tool.
+pub(crate) fn says_and_edits(id: &str, text: &str, path: &str) -> [SourceMessage; 2] {
+    let arguments = serde_json::json!({ "path": path, "oldText": "old", "newText": "new" });
+    let call = ToolCall {
+        id: format!("call-{id}"),
+        name: "edit".to_owned(),
+        arguments: Some(RawJson::parse(&arguments.to_string()).unwrap()),
+        signature: None,
+    };
+    let blocks = vec![Block::text(text), Block::ToolCall(call)];
+    [
+        answer(id, blocks, StopReason::ToolUse),
+        gives(&format!("{id}r"), id, "edit", "done", false),
+    ]
+}
+
 pub(crate) fn calls(id: &str, name: &str, arguments: &str) -> SourceMessage {
     let call = ToolCall {
         id: format!("call-{id}"),

@@ -28,6 +28,7 @@ impl FactIndex {
     ) {
         self.steps_are_answered(place);
         self.turned_down(place, text, said);
+        self.starts_a_request(refusals::refuses(text));
         let closing = said
             .iter()
             .filter(|sentence| speech::closes(&sentence.text));

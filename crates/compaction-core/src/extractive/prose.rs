@@ -25,8 +25,8 @@ const LINE: usize = 420;
 const MESSAGE: usize = 160;
 const REQUEST: usize = 140;
 /// What each further sentence of an answer weighs, and what a sentence does that names nothing.
-const FURTHER: usize = 2;
-const NAMELESS: usize = 8;
+const FURTHER: usize = 8;
+const NAMELESS: usize = 24;
 /// How many places an answer has.
 const ANSWER: usize = 64;
 
@@ -66,12 +66,13 @@ impl Section {
             LedgerKind::Todo => (Self::Doing, 2, 1),
             LedgerKind::Failure => (Self::Blocked, 2, 4),
             LedgerKind::NextStep => (Self::Next, 3, 4),
-            LedgerKind::Check => (Self::Done, 8, 6),
+            LedgerKind::Check => (Self::Done, 14, 8),
             LedgerKind::Decision => (Self::Decisions, 10, 3),
             LedgerKind::File => (Self::Done, 10, 2),
             LedgerKind::Done => (Self::Done, 12, 3),
             LedgerKind::Answer => (Self::Done, 12, 1),
             LedgerKind::Finding => (Self::Critical, 12, 1),
+            LedgerKind::Cause => (Self::Critical, 10, 1),
             LedgerKind::TurnedDown => (Self::Decisions, 16, 3),
             LedgerKind::Branch => (Self::Critical, 10, 8),
             LedgerKind::Figure => (Self::Critical, 20, 3),
@@ -267,6 +268,7 @@ impl<'a> Prose<'a> {
             | LedgerKind::Figure
             | LedgerKind::Answer
             | LedgerKind::Finding
+            | LedgerKind::Cause
             | LedgerKind::Check => (newest_last, format!("- {} ({id})\n", line(LINE))),
         };
         let order = match item.kind {

@@ -240,6 +240,9 @@ impl Builder<'_> {
                 self.note(kind, answer.place, text);
             }
         }
+        for cause in record.causes() {
+            self.note(LedgerKind::Cause, cause.place, cause.text);
+        }
         for (kind, noted) in [
             (LedgerKind::Done, &record.done),
             (LedgerKind::Check, &record.checks),
@@ -317,6 +320,7 @@ impl Builder<'_> {
             .chain(&record.branches);
         useful.extend(noted.chain(done).map(|noted| noted.place));
         useful.extend(record.answer_places());
+        useful.extend(record.causes().map(|cause| cause.place));
         useful.extend(record.last_words);
         let useful = with_dependencies(useful, &record.dependencies);
         let mut all = useful.clone();

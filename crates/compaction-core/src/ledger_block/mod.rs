@@ -44,6 +44,8 @@ pub enum LedgerKind {
     Finding,
     /// What such an answer told that the user turned down.
     TurnedDown,
+    /// What was found out before a file was changed: a cause, how something works.
+    Cause,
     /// Something that was done: a commit, a finished todo.
     Done,
     /// The newest run of a command that checks the work, where it passed.
