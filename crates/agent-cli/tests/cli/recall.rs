@@ -319,9 +319,7 @@ fn sessions_of_the_project_and_all_are_searched_on_request() {
         &data,
     ]);
     assert!(
-        shown
-            .stdout
-            .contains("[t1] user, in context, in "),
+        shown.stdout.contains("[t1] user, in context, in "),
         "{shown}"
     );
     let both = ["recall", "s.jsonl", "x", "--scope", "all", "--branch", "m1"];

@@ -309,7 +309,12 @@ fn copies_and_repeated_reads_are_folded_to_the_newest() {
     let copies: Vec<usize> = found.found.iter().map(|it| it.copies).collect();
     assert_eq!(copies, [1, 1]);
     let text = found.to_text(&request(Query::Words("")));
-    assert!(text.contains("[e6] result of read: a.rs, 2026-01-07 10:00, in context, 1 older copies folded"), "{text}");
+    assert!(
+        text.contains(
+            "[e6] result of read: a.rs, 2026-01-07 10:00, in context, 1 older copies folded"
+        ),
+        "{text}"
+    );
 }
 
 #[test]
