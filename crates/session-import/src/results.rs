@@ -1,10 +1,10 @@
 //! Results of calls: what is known of one, the message that it becomes, and the line that stands for it where it is read
 //! later.
 
-use serde_json::json;
+use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, Block, Content, EntryDraft, EntryId, MessageDraft, Span, Stamp, Timestamp,
+    AgentMessage, Block, Content, EntryDraft, MessageDraft, Span, Stamp, Timestamp,
     ToolResultMessage,
 };
 
@@ -36,12 +36,14 @@ pub(crate) fn short_line(
     at: Option<Timestamp>,
     place: ResultPlace,
 ) -> String {
-    let quoted = |text: &str| json!(text).to_string();
-    let parent = stamp.parent.as_ref().map(EntryId::as_str);
+    let quoted = |text: &str| Value::from(text).to_string();
+    let parent = stamp.parent.as_ref().map(|id| quoted(id.as_str()));
+    let millis = at.map(|at| at.as_millis().to_string());
+    let null = || "null".to_owned();
     format!(
         r#"{{"type":"message","id":{},"parentId":{},"timestamp":"{}"{MARK}{},{},{},{}],"toolCallId":{},"toolName":{},"timestamp":{}}}}}"#,
         quoted(stamp.id.as_str()),
-        json!(parent),
+        parent.unwrap_or_else(null),
         stamp.timestamp,
         place.log,
         place.span.offset,
@@ -49,7 +51,7 @@ pub(crate) fn short_line(
         place.block,
         quoted(&call.id),
         quoted(&call.name),
-        json!(at.map(Timestamp::as_millis)),
+        millis.unwrap_or_else(null),
     )
 }
 

@@ -116,29 +116,31 @@ impl Mapper<'_, '_> {
         Ok(())
     }
 
-    /// Copies the newest messages of the user, as older versions rebuild the context.
+    /// Copies the newest messages of the user, as older versions rebuild the context: all of them as one entry.
     fn copy_user_messages(&mut self, at: Option<Timestamp>) -> Result<(), ImportError> {
         let mut kept = Vec::new();
         let mut left = KEPT_CHARACTERS;
-        for from in self.user_messages.clone().into_iter().rev() {
-            let text = self.scan.segments[from.segment].input.text(from.span)?;
-            let record = Object::parse(&text).unwrap_or_default();
-            let item = record.object("payload").unwrap_or_default();
-            let own = message_parts(&mut self.emitter.report, &item).own;
-            let length = own.iter().cloned().filter_map(text_of);
-            let length: usize = length.map(|text| utf16_len(&text)).sum();
-            if length > left {
+        for text in self.user_messages.iter().rev().map_while(Option::as_ref) {
+            let Some(rest) = left.checked_sub(utf16_len(text)) else {
                 break;
-            }
-            left -= length;
-            kept.push(own);
+            };
+            left = rest;
+            kept.push(Block::text(text.as_str()));
         }
-        for blocks in kept.into_iter().rev() {
+        if !kept.is_empty() {
+            kept.reverse();
             let place = self.place(at);
-            self.leaf = self.emitter.copied(&place, "user", blocks)?;
+            self.leaf = self.emitter.copied(&place, "user", kept)?;
         }
         Ok(())
     }
+}
+
+/// Returns the text of a message that a compaction may keep, if it is not too long.
+pub(super) fn kept_text(blocks: &[Block]) -> Option<String> {
+    let texts: Vec<String> = blocks.iter().cloned().filter_map(text_of).collect();
+    let text = texts.join("\n\n");
+    (utf16_len(&text) <= KEPT_CHARACTERS).then_some(text)
 }
 
 /// Returns whether an item is text that the model sees: a message, or one of another agent.

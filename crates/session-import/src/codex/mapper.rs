@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use session_model::json::RawJson;
 use session_model::{EntryDraft, EntryId, ModelRef, Span, Timestamp};
 
+use super::compacted::kept_text;
 use super::items::{self, call_of, is_output, message_parts, output_of, reasoning};
 use super::lead::Lead;
 use super::scan::{At, Output, Scan, is_native};
@@ -35,8 +36,8 @@ pub(super) struct Mapper<'a, 'w> {
     pub open: Option<Open>,
     /// For each turn of the user, the entry before it.
     pub turns: Vec<EntryId>,
-    /// Where messages of the user stand, for compactions that name none.
-    pub user_messages: Vec<At>,
+    /// The texts of the user's messages, for compactions that name none; `None` for those longer than these keep.
+    pub user_messages: Vec<Option<String>>,
     pub model: String,
     effort: Option<String>,
     /// Tokens of the context after the newest answer.
@@ -111,7 +112,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
                     return Ok(());
                 }
                 let raw = record.raw("payload").unwrap_or_default();
-                self.take_item(&payload, raw, at, here)
+                self.take_item(&payload, raw, at)
             }
             "turn_context" => self.take_turn_context(&payload, at),
             "token_usage_record" => {
@@ -159,7 +160,6 @@ impl<'a, 'w> Mapper<'a, 'w> {
         item: &Object<'_>,
         raw: &str,
         at: Option<Timestamp>,
-        here: At,
     ) -> Result<(), ImportError> {
         let kind = item.text("type").unwrap_or_default();
         let id = item.text("id").unwrap_or_default();
@@ -181,7 +181,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
                 }
                 Ok(())
             }
-            ("message", _) => self.take_message(item, &id, at, here),
+            ("message", _) => self.take_message(item, &id, at),
             ("reasoning", _) => {
                 let block = reasoning(item, raw);
                 self.open(&id, at)?.answer.blocks.push(block);
@@ -238,13 +238,12 @@ impl<'a, 'w> Mapper<'a, 'w> {
         item: &Object<'_>,
         id: &str,
         at: Option<Timestamp>,
-        here: At,
     ) -> Result<(), ImportError> {
         self.close()?;
         let parts = message_parts(&mut self.emitter.report, item);
         if !parts.own.is_empty() {
             self.turns.push(self.leaf.clone());
-            self.user_messages.push(here);
+            self.user_messages.push(kept_text(&parts.own));
         }
         if let Some((_, last)) = self.emitter.user_parts(id, self.place(at), parts)? {
             self.leaf = last;
