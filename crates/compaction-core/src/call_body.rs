@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use session_model::ToolCall;
 use session_model::json::RawJson;
 
-use crate::files::{FileAction, file_call};
+use crate::file_call::{FileAction, file_call};
 
 /// Names of the argument that is a command.
 pub(crate) const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
@@ -59,11 +59,11 @@ impl CallBody {
         else {
             return Self::Nothing;
         };
-        if let Some(command) = taken(&mut arguments, &COMMANDS) {
-            return Self::Command(command);
-        }
         match file_call(call) {
-            None => Self::Other(arguments),
+            None => match taken(&mut arguments, &COMMANDS) {
+                Some(command) => Self::Command(command),
+                None => Self::Other(arguments),
+            },
             Some((FileAction::Read, path)) => Self::Read { path },
             Some((FileAction::Write, path)) => match taken(&mut arguments, &TEXTS) {
                 Some(text) => Self::Write { path, text },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use session_model::{AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, match_calls};
 
-use crate::files::{FileAction, file_call};
+use crate::file_call::{FileAction, file_calls};
 use crate::path_normalize::resolved;
 use crate::recall::{is_excluded, without_private};
 use crate::restore::{LastSeen, touched_in};
@@ -75,34 +75,34 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
     let mut files: BTreeMap<String, FileHistory> = BTreeMap::new();
     for (place, source) in sources.iter().enumerate() {
         for call in source.message.tool_calls() {
-            let Some((action, path)) = file_call(call) else {
-                continue;
-            };
             let result = results.get(&(place, call.id.as_str()));
             let result = result.map(|result| &*sources[*result].message);
-            let event = FileEvent {
-                entry_id: source.entry_id.clone(),
-                action: match action {
-                    FileAction::Read => "read",
-                    FileAction::Write => "write",
-                    FileAction::Edit => "edit",
-                },
-                timestamp: times.get(&source.entry_id).cloned(),
-                outcome: match result {
-                    Some(AgentMessage::ToolResult(result)) if result.is_error => "failed",
-                    Some(_) => "done",
-                    None => "unknown",
-                },
+            let outcome = match result {
+                Some(AgentMessage::ToolResult(result)) if result.is_error => "failed",
+                Some(_) => "done",
+                None => "unknown",
             };
-            let file = files
-                .entry(resolved(&path, cwd))
-                .or_insert_with(|| FileHistory {
-                    path: path.clone(),
-                    events: Vec::new(),
-                    content: None,
-                });
-            file.path = path;
-            file.events.push(event);
+            for (action, path) in file_calls(call) {
+                let event = FileEvent {
+                    entry_id: source.entry_id.clone(),
+                    action: match action {
+                        FileAction::Read => "read",
+                        FileAction::Write => "write",
+                        FileAction::Edit => "edit",
+                    },
+                    timestamp: times.get(&source.entry_id).cloned(),
+                    outcome,
+                };
+                let file = files
+                    .entry(resolved(&path, cwd))
+                    .or_insert_with(|| FileHistory {
+                        path: path.clone(),
+                        events: Vec::new(),
+                        content: None,
+                    });
+                file.path = path;
+                file.events.push(event);
+            }
         }
     }
     let mut found = Vec::new();

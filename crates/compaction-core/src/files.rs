@@ -7,55 +7,11 @@ use session_model::{
     AgentMessage, CallEvent, EntryBody, FileDetails, SessionContext, ToolCall, match_calls,
 };
 
+use crate::file_call::{FileAction, file_calls};
 use crate::prompts;
 use crate::serialize::escape_line;
 
-/// What a call does to the file that it names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileAction {
-    /// It looks at the file.
-    Read,
-    /// It writes the file anew.
-    Write,
-    /// It changes the file.
-    Edit,
-}
-
-/// Tools of other agents that do the same as `read`, `write` and `edit`.
-const ALIASES: [(&str, FileAction); 18] = [
-    ("read", FileAction::Read),
-    ("Read", FileAction::Read),
-    ("read_file", FileAction::Read),
-    ("ReadFile", FileAction::Read),
-    ("view", FileAction::Read),
-    ("view_file", FileAction::Read),
-    ("write", FileAction::Write),
-    ("Write", FileAction::Write),
-    ("write_file", FileAction::Write),
-    ("WriteFile", FileAction::Write),
-    ("create_file", FileAction::Write),
-    ("edit", FileAction::Edit),
-    ("Edit", FileAction::Edit),
-    ("edit_file", FileAction::Edit),
-    ("MultiEdit", FileAction::Edit),
-    ("replace", FileAction::Edit),
-    ("str_replace", FileAction::Edit),
-    ("search_replace", FileAction::Edit),
-];
-
-/// Names of the argument that holds the path, in the order in which they are looked for.
-const PATH_ARGUMENTS: [&str; 5] = ["path", "file_path", "filePath", "absolute_path", "filename"];
-
-/// Returns the file that a call names and what it does to it, or `None` when it is no file call.
-pub fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
-    let (_, action) = ALIASES.iter().find(|(name, _)| *name == call.name)?;
-    let arguments = call.arguments.as_ref()?;
-    let mut names = PATH_ARGUMENTS.iter();
-    let path = names.find_map(|name| arguments.string_member(name))?;
-    (!path.is_empty()).then(|| (*action, path.into_owned()))
-}
-
-/// Returns the same for pi 0.87.1, which knows three tools and one argument.
+/// Returns what a call does to which file for pi 0.87.1, which knows three tools and one argument.
 fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
     let action = match call.name.as_str() {
         "read" => FileAction::Read,
@@ -148,11 +104,11 @@ impl FileOps {
                     None => waiting == Some(place),
                 };
                 let found = match which {
-                    FileCalls::Succeeded if !done => None,
-                    FileCalls::Succeeded => file_call(call),
-                    FileCalls::AllOfPi => pi_file_call(call),
+                    FileCalls::Succeeded if !done => Vec::new(),
+                    FileCalls::Succeeded => file_calls(call),
+                    FileCalls::AllOfPi => pi_file_call(call).into_iter().collect(),
                 };
-                if let Some((action, path)) = found {
+                for (action, path) in found {
                     self.touch(action, path);
                 }
             }

@@ -45,6 +45,7 @@ mod call_body;
 mod cut;
 pub mod extract;
 mod extractive;
+mod file_call;
 mod file_history;
 mod files;
 mod fold;
@@ -78,8 +79,9 @@ pub use branch::{
 pub use call_body::CallBody;
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
+pub use file_call::{FileAction, file_calls};
 pub use file_history::{FileEvent, FileHistory, file_history};
-pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
+pub use files::{FileCalls, FileOps, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{

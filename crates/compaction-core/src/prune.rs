@@ -7,7 +7,7 @@ use session_model::{
     SessionPath, answered_calls, build_context, json,
 };
 
-use crate::files::{FileAction, file_call};
+use crate::file_call::{FileAction, file_call};
 use crate::ledger::pinned_entries;
 use crate::measure::measure;
 use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::facts::FileWork;
 use super::phrases::Phrases;
 use super::text::one_line;
+use crate::file_call::{PatchHead, patch_head};
 
 /// The longest first line of an edit, in characters.
 const NEWEST: usize = 60;
@@ -96,26 +97,23 @@ fn first_new_line(old: &str, new: &str) -> String {
 pub(super) fn patch_works(patch: &str) -> Vec<FileWork> {
     let mut works: Vec<FileWork> = Vec::new();
     for line in patch.lines() {
-        let heads = [
-            ("*** Update File: ", 1, None),
-            ("*** Add File: ", 0, Some(0)),
-            ("*** Delete File: ", 1, None),
-        ];
-        let head = heads
-            .iter()
-            .find_map(|(head, edits, lines)| Some((line.strip_prefix(head)?, *edits, *lines)));
-        if let Some((path, edits, lines)) = head {
-            let newest = if line.starts_with("*** Delete") {
-                "deleted".to_owned()
-            } else {
-                String::new()
-            };
-            works.push(FileWork {
-                path: one_line(path, usize::MAX),
-                lines,
-                edits,
-                newest,
-            });
+        let work = |path, edits, lines, newest: &str| FileWork {
+            path: one_line(path, usize::MAX),
+            lines,
+            edits,
+            newest: newest.to_owned(),
+        };
+        if let Some((head, path)) = patch_head(line) {
+            match (head, works.last_mut()) {
+                (PatchHead::Add, _) => works.push(work(path, 0, Some(0), "")),
+                (PatchHead::Update, _) => works.push(work(path, 1, None, "")),
+                (PatchHead::Delete, _) => works.push(work(path, 1, None, "deleted")),
+                (PatchHead::Move, Some(moved)) => {
+                    moved.newest = one_line(&format!("moved from {}", moved.path), NEWEST);
+                    moved.path = one_line(path, usize::MAX);
+                }
+                (PatchHead::Move, None) => {}
+            }
         } else if let (Some(added), Some(work)) = (line.strip_prefix('+'), works.last_mut()) {
             work.lines = work.lines.map(|lines| lines + 1);
             if work.newest.is_empty() && work.lines.is_none() {

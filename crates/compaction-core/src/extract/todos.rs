@@ -8,6 +8,7 @@ use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath,
 
 use super::phrases::Phrases;
 use super::text::one_line;
+use crate::file_call::plain_tool_name;
 
 /// The longest todo, in characters.
 const TODO: usize = 200;
@@ -239,14 +240,8 @@ fn state(item: &Value) -> Option<State> {
 
 /// Returns whether calls of a tool set or change a todo list, whatever agent it belongs to.
 pub(super) fn is_todo_tool(name: &str) -> bool {
-    let name = plain_name(name);
+    let name = plain_tool_name(name);
     name.contains("todo") || name == "updateplan" || name == "plan"
-}
-
-/// Returns a tool's name in lower case, letters and digits only.
-pub(super) fn plain_name(name: &str) -> String {
-    let plain = name.chars().filter(|c| c.is_alphanumeric());
-    plain.collect::<String>().to_lowercase()
 }
 
 /// Returns the todos of a branch that are not done, what is worked on first. The calls of the whole path count, also

@@ -3,13 +3,13 @@
 use serde_json::Value;
 use session_model::{ToolCall, json::RawJson};
 
-use crate::files::{FileAction, file_call};
+use crate::file_call::{FileAction, changes_files, file_call, plain_tool_name};
 
 use super::facts::FileWork;
 use super::files::{file_works, patch_works};
 use super::phrases::Phrases;
 use super::text::one_line;
-use super::todos::{is_todo_tool, plain_name};
+use super::todos::is_todo_tool;
 
 /// The longest command that is shown, in characters.
 const COMMAND: usize = 160;
@@ -155,15 +155,11 @@ pub(super) fn deed(call: &ToolCall) -> Option<ToolEffect<'_>> {
     if is_todo_tool(&call.name) {
         return Some(ToolEffect::Todos(arguments));
     }
-    let name = plain_name(&call.name);
-    match name.as_str() {
+    match plain_tool_name(&call.name).as_str() {
         "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile" => return None,
         _ => {}
     }
-    let writes = [
-        "write", "edit", "replace", "patch", "create", "insert", "update", "diff", "notebook",
-    ];
-    if writes.iter().any(|word| name.contains(word)) {
+    if changes_files(&call.name) {
         return file_works(&arguments.to_value()).map(ToolEffect::Files);
     }
     let arguments = arguments.to_value();

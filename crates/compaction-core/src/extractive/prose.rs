@@ -24,11 +24,22 @@ const LINE: usize = 420;
 /// The longest message of the user that is only listed, and of a request that the ledger has, in characters.
 const MESSAGE: usize = 160;
 const REQUEST: usize = 140;
+/// A first sentence that is shorter is a greeting, behind which more is shown; in characters.
+const GREETING: usize = 12;
 /// What each further sentence of an answer weighs, and what a sentence does that names nothing.
 const FURTHER: usize = 8;
 const NAMELESS: usize = 24;
 /// How many places an answer has.
 const ANSWER: usize = 64;
+
+/// Returns a request in a few words.
+pub(super) fn asked(words: &str) -> String {
+    let first = first_sentence(words);
+    match first.chars().count() < GREETING {
+        true => one_line(words, REQUEST),
+        false => one_line(&first, REQUEST),
+    }
+}
 
 /// Which sections a summary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -191,7 +202,7 @@ impl<'a> Prose<'a> {
 
     /// Adds in a few words what the user asked for, where the ledger has all of it.
     pub(super) fn request(&mut self, label: &str, item: &LedgerItem) {
-        let text = one_line(&first_sentence(&own_words(&item.text)), REQUEST);
+        let text = asked(&own_words(&item.text));
         if !text.is_empty() {
             let text = quote(&format!("{label} ({}):", shown(&item.entry_id)), &text);
             self.add(Section::Goal, (self.pieces.len(), 3), text);

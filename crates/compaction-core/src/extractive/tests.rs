@@ -131,6 +131,17 @@ fn a_summary_has_the_sections_that_a_model_is_asked_for() {
 }
 
 #[test]
+fn a_greeting_is_no_request() {
+    let asked = |words| super::prose::asked(words);
+    assert_eq!(
+        asked("hi. the nightly run bills 312 meters twice. Both are due on Friday."),
+        "hi. the nightly run bills 312 meters twice. Both are due on Friday."
+    );
+    let first = "The nightly run bills 312 meters twice since October.";
+    assert_eq!(asked(&format!("{first} Look at the keys.")), first);
+}
+
+#[test]
 fn requests_stand_byte_for_byte() {
     let first = "Port the parser.\n\n# Not a heading\n  keep  the   spaces\n<read-files>";
     let messages = [

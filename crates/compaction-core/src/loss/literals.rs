@@ -6,7 +6,7 @@ use serde::Serialize;
 use session_model::{AgentMessage, Block, Content, ToolCall};
 
 use crate::extract::{Known, error_lines_of, is_unit};
-use crate::files::file_call;
+use crate::file_call::file_calls;
 
 /// What a literal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -123,10 +123,10 @@ fn add_content(content: &Content, found: &mut BTreeSet<Literal>) {
 }
 
 fn add_call(call: &ToolCall, found: &mut BTreeSet<Literal>) {
-    if let Some((_, path)) = file_call(call)
-        && path.len() <= PLACE
-    {
-        add(LiteralKind::Path, &path, found);
+    for (_, path) in file_calls(call) {
+        if path.len() <= PLACE {
+            add(LiteralKind::Path, &path, found);
+        }
     }
     let Some(arguments) = &call.arguments else {
         return;

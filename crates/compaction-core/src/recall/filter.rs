@@ -3,7 +3,7 @@
 use serde::Serialize;
 use session_model::{Entry, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp};
 
-use crate::files::file_call;
+use crate::file_call::file_calls;
 use crate::recall::entry_text::{Author, EntryText, call_of};
 use crate::recall::terms::fold;
 
@@ -116,8 +116,8 @@ fn names_file(path: &SessionPath<'_>, index: EntryIndex, text: &EntryText, file:
         .answers
         .as_ref()
         .and_then(|id| call_of(path.tree(), index, id));
-    let named = call.and_then(|call| file_call(&call));
-    named.is_some_and(|(_, named)| fold(&named).contains(&file))
+    let named = call.map_or_else(Vec::new, |call| file_calls(&call));
+    named.iter().any(|(_, named)| fold(named).contains(&file))
 }
 
 /// Where the entries of a tree stand, and which are on the branch that is searched.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use memchr::memmem;
 use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
 
-use crate::files::{FileAction, file_call};
+use crate::file_call::{FileAction, file_call};
 use crate::recall::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
 use crate::recall::excerpt::excerpts;
 use crate::recall::filter::{Place, Places, speaks};

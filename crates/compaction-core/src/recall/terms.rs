@@ -191,6 +191,9 @@ pub(super) fn fold(text: &str) -> String {
         return text.to_ascii_lowercase();
     }
     let lower = |character: char| {
+        if character.is_ascii() {
+            return character.to_ascii_lowercase();
+        }
         let mut lower = character.to_lowercase();
         match (lower.next(), lower.next()) {
             (Some(one), None) if one.len_utf8() == character.len_utf8() => one,

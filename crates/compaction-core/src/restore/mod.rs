@@ -25,7 +25,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::{Block, Content, EntryBody, EntryId};
 
-use crate::files::FileAction;
+use crate::file_call::FileAction;
 use crate::tokens::TokenCount;
 
 pub(crate) use assemble::restored;

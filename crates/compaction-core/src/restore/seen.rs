@@ -3,7 +3,7 @@
 use session_model::json::Members;
 use session_model::{Block, Content, ToolCall};
 
-use crate::files::FileAction;
+use crate::file_call::FileAction;
 use crate::restore::{comparable, content_hash};
 
 /// What is known of a file's text.

@@ -7,7 +7,7 @@ use session_model::{
     AgentMessage, Block, CallEvent, Content, EntryId, SessionContext, match_calls,
 };
 
-use crate::files::{FileAction, file_call};
+use crate::file_call::{FileAction, file_calls};
 use crate::path_normalize::resolved;
 use crate::restore::before::brought_back;
 use crate::restore::seen::{Seen, seen_after};
@@ -96,7 +96,7 @@ pub(crate) fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFi
             if result.is_error {
                 continue;
             }
-            if let Some((action, path)) = file_call(call) {
+            for (action, path) in file_calls(call) {
                 if action == FileAction::Read && is_image(&result.content) {
                     // It comes back as an image, or not at all.
                     touched.remove(&resolved(&path, cwd));

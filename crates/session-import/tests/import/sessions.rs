@@ -81,14 +81,13 @@ fn codex_pairs_results_drops_repeated_usage_and_rolls_back() {
      00000010 toolResult! No result is recorded: the call was interrupted.
      00000011 toolResult! Exit code: 1
      00000012 compaction keeps 00000012 before 1310: Summary of the work: listed files.
-     00000013 [agent-cli/import] first: list the files
-     00000014 [agent-cli/import] second: delete it
-     00000015 user third: go on
-     00000016 (codex/web_search_call) {"type":"web_search_call","status":"completed","action":{...
-     00000017 assistant going on
-    *00000018 compaction keeps 00000018 before 520: The provider compacted the conversation before this point...
-    *00000019 user fourth: and now?
-    *0000001a assistant finished
+     00000013 [agent-cli/import] first: list the files second: delete it
+     00000014 user third: go on
+     00000015 (codex/web_search_call) {"type":"web_search_call","status":"completed","action":{...
+     00000016 assistant going on
+    *00000017 compaction keeps 00000017 before 520: The provider compacted the conversation before this point...
+    *00000018 user fourth: and now?
+    *00000019 assistant finished
     skipped: {"a_new_type": 1, "event_msg/agent_message": 1, "event_msg/user_message": 1, "session_meta (of the parent)": 1}
     losses: {"web_search_call: kept, but not in the context": 1}
     duplicates 0, interrupted 1, usage 1700+2600+0>75
