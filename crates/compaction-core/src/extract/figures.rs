@@ -126,22 +126,38 @@ fn telling(text: &str) -> Vec<String> {
     words.filter(tells).collect()
 }
 
+/// Returns a sentence without the code and the remarks in parentheses in it.
+fn without_code(text: &str) -> String {
+    let mut plain: String = text.split('`').step_by(2).collect();
+    while let Some((open, length)) = plain
+        .find('(')
+        .and_then(|open| Some((open, plain[open..].find(')')?)))
+    {
+        plain.replace_range(open..=open + length, " ");
+    }
+    plain
+}
+
+/// Returns how many words stand in a text, in letters alone.
+fn count_words(text: &str) -> usize {
+    let words = text.split_whitespace().filter(|word| {
+        let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
+        letters.chars().count() > 1 && letters.chars().all(char::is_alphabetic)
+    });
+    words.count()
+}
+
+/// Returns whether a line of a list gives a name its value, and tells nothing else.
+pub(super) fn is_name_and_value(text: &str) -> bool {
+    text.is_ascii() && count_words(&without_code(text)) < 2
+}
+
 /// Returns the figures of an answer that are told in a sentence: a name and its value on a line of a list are none.
 pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = String> {
     let told = |text: &str| {
-        let mut plain: String = text.split('`').step_by(2).collect();
-        while let Some((open, length)) = plain
-            .find('(')
-            .and_then(|open| Some((open, plain[open..].find(')')?)))
-        {
-            plain.replace_range(open..=open + length, " ");
-        }
-        let words = plain.split_whitespace().filter(|word| {
-            let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
-            letters.chars().count() > 1 && letters.chars().all(char::is_alphabetic)
-        });
+        let plain = without_code(text);
         let least = if text.ends_with('.') { 3 } else { 5 };
-        has_figure(&plain) && (!text.is_ascii() || words.count() >= least)
+        has_figure(&plain) && (!text.is_ascii() || count_words(&plain) >= least)
     };
     figures(said).into_iter().filter(move |text| told(text))
 }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use super::choice_words::REASONS;
 use super::choices::{choices, decides_on};
+use super::figures::is_name_and_value;
 use super::names::names_something;
 use super::phrases::Phrases;
 use super::reported_failures;
@@ -127,6 +128,7 @@ pub(super) fn tellings(said: &[Sentence]) -> Vec<Telling> {
         // A heading is no sentence.
         text.split_whitespace().count() >= 4
             && (ends || sentence.bullet && names_something(text))
+            && !(sentence.bullet && is_name_and_value(text))
             && !text.ends_with([':', '：', '?', '？'])
             && !leaves(&text.to_lowercase())
             && !is_coming(text)
