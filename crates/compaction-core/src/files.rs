@@ -8,6 +8,7 @@ use session_model::{
 };
 
 use crate::file_call::{FileAction, file_calls};
+use crate::path_normalize::below;
 use crate::prompts;
 use crate::serialize::escape_line;
 
@@ -38,9 +39,17 @@ pub struct FileOps {
     read: BTreeMap<String, u64>,
     modified: BTreeMap<String, u64>,
     clock: u64,
+    /// The folder below which the tags name files by the rest of their path.
+    folder: String,
 }
 
 impl FileOps {
+    /// Lets the tags name files below `folder` by the rest of their path.
+    pub(crate) fn seen_from(mut self, folder: &str) -> Self {
+        folder.clone_into(&mut self.folder);
+        self
+    }
+
     /// Adds the lists of an earlier summary.
     pub fn add_details(&mut self, details: &FileDetails) {
         for path in &details.read_files {
@@ -160,7 +169,8 @@ impl FileOps {
                 more => sorted(newest_last[more..].to_vec()),
             };
             if limit.is_some() {
-                lines = lines.iter().map(|path| escape_line(path)).collect();
+                let paths = lines.iter().map(|path| below(&self.folder, path));
+                lines = paths.map(escape_line).collect();
             }
             if more > 0 {
                 lines.push(format!("({more} more, not touched lately)"));

@@ -20,9 +20,30 @@ pub(crate) fn resolved(path: &str, cwd: &str) -> String {
     format!("{root}{}", names.join("/"))
 }
 
+/// Returns a path as it is seen from `folder`, where it is below it; else as it is.
+pub(crate) fn below<'a>(folder: &str, path: &'a str) -> &'a str {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    let rest = rest.and_then(|rest| rest.strip_prefix('/'));
+    match rest {
+        Some(rest) if folder.len() > 1 && !rest.is_empty() => rest,
+        _ => path,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::resolved;
+    use super::{below, resolved};
+
+    #[test]
+    fn a_path_below_a_folder_is_named_from_there() {
+        assert_eq!(below("/work/p", "/work/p/src/a.rs"), "src/a.rs");
+        assert_eq!(below("/work/p/", "/work/p/src/a.rs"), "src/a.rs");
+        for path in ["/work/pa/src/a.rs", "/work/p", "/work/p/", "src/a.rs"] {
+            assert_eq!(below("/work/p", path), path);
+        }
+        assert_eq!(below("", "/a"), "/a");
+        assert_eq!(below("/", "/a"), "/a");
+    }
 
     #[test]
     fn spellings_of_one_file_resolve_to_one_path() {

@@ -95,7 +95,6 @@ fn name(kind: LedgerKind) -> &'static str {
         LedgerKind::NextStep => "next step",
         LedgerKind::Message => "message",
         LedgerKind::Answer => "answer",
-        LedgerKind::Finding => "finding",
         LedgerKind::TurnedDown => "refused answer",
         LedgerKind::Cause => "cause",
         LedgerKind::Done => "done",

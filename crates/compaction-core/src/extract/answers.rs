@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::fact_index::{FactIndex, FigureNote, link, push_newest};
 use super::figures::{has_figure, subjects};
-use super::names::{Names, looked_up};
-use super::notes::{Answer, AnswerKind, AnswerNote, Told};
+use super::names::Names;
+use super::notes::{AnswerNote, Noted, Told};
 use super::quantity::Quantity;
 use super::refusals;
 use super::reported_failures::mends;
@@ -18,16 +18,7 @@ const ANSWERS: usize = 128;
 impl FactIndex {
     /// Notes the answer that a turn ended with.
     pub(super) fn note_answer(&mut self, place: usize, said: &[Sentence]) {
-        // How an answer opens that tells nothing is told as long as it is the newest.
-        for answer in &mut self.answers {
-            answer.told.retain(|_| !answer.opens);
-        }
-        let mut told = speech::tellings(said);
-        let opens = told.is_empty();
-        if opens {
-            told.extend(speech::opening(said));
-        }
-        let told = told.into_iter().map(|telling| Told {
+        let told = speech::tellings(said).into_iter().map(|telling| Told {
             about: subjects(&telling.text),
             quantity: has_figure(&telling.text).then(|| Quantity::of(&telling.text)),
             fails: telling.fails.then(|| Names::of(&telling.text)),
@@ -36,38 +27,26 @@ impl FactIndex {
         let answer = AnswerNote {
             place,
             told: told.collect(),
-            opens,
             refused: false,
         };
         push_newest(&mut self.answers, answer, ANSWERS);
     }
 
-    /// Returns what the answers told that turns ended with, newest first. What a newer one names is not news in an
-    /// older one: of that only the first sentence is told, and what was told before not at all.
-    pub fn answers(&self) -> Vec<Answer> {
-        let mut known: BTreeSet<&str> = BTreeSet::new();
-        let answers = self.answers.iter().rev().filter_map(|answer| {
-            let told = answer.told.iter().filter_map(|told| {
-                let mut names = looked_up(&told.text).peekable();
-                let names_nothing = names.peek().is_none();
-                let news = names.filter(|name| known.insert(name)).count() > 0;
-                let kind = match () {
-                    () if answer.refused => AnswerKind::TurnedDown,
-                    () if told.fails.is_some() => AnswerKind::Failing,
-                    () => AnswerKind::Outcome,
-                };
-                (news || names_nothing).then(|| (kind, told.text.clone()))
-            });
-            let mut told: Vec<(AnswerKind, String)> = told.collect();
-            if answer.refused {
-                told.truncate(1);
-            }
-            (!told.is_empty()).then_some(Answer {
+    /// Returns what the answers told that turns ended with, newest first, and whether the user refused it.
+    pub fn answers(&self) -> impl DoubleEndedIterator<Item = (Noted, bool)> {
+        let answers = self
+            .answers
+            .iter()
+            .rev()
+            .filter(|answer| !answer.told.is_empty());
+        answers.map(|answer| {
+            let told = answer.told.iter().map(|told| told.text.as_str());
+            let noted = Noted {
                 place: answer.place,
-                sentences: told,
-            })
-        });
-        answers.collect()
+                text: joined(told),
+            };
+            (noted, answer.refused)
+        })
     }
 
     /// Returns the messages of all answers that turns ended with.
@@ -133,4 +112,17 @@ impl FactIndex {
             !old
         });
     }
+}
+
+/// Returns sentences as one; those that nothing ends are parted.
+fn joined<'a>(told: impl Iterator<Item = &'a str>) -> String {
+    let mut text = String::new();
+    for told in told {
+        if !text.is_empty() {
+            let ends = text.ends_with(['.', ':', '!', '…', '。', '：', '！']);
+            text.push_str(if ends { " " } else { "; " });
+        }
+        text.push_str(told);
+    }
+    text
 }

@@ -6,7 +6,7 @@ use super::facts::FileWork;
 use super::notes::FileNote;
 use super::removals::Removal;
 use super::text::one_line;
-use crate::path_normalize::resolved;
+use crate::path_normalize::{below as seen_from, resolved};
 
 /// How many moves of single files are followed: behind that, what is moved once more is no longer listed.
 const MOVES: usize = 16 * 1024;
@@ -31,7 +31,7 @@ pub(super) struct Changed {
 }
 
 /// File changes made outside tool calls.
-const BY_GIT: &str = "git may have put it back since";
+const BY_GIT: &str = "git may have reverted it";
 const THERE: &str = "there again since";
 const REPLACED: &str = "replaced since";
 
@@ -200,7 +200,10 @@ impl<'a> ChangedFiles<'a> {
     pub(super) fn finish(self) -> Vec<FileNote> {
         let mut files: Vec<Changed> = self.files.into_values().collect();
         files.sort_by_key(|file| file.order);
-        files.iter().filter_map(Changed::note).collect()
+        files
+            .iter()
+            .filter_map(|file| file.note(self.cwd))
+            .collect()
     }
 }
 
@@ -223,7 +226,7 @@ impl Changed {
         self.places.push(place);
     }
 
-    fn note(&self) -> Option<FileNote> {
+    fn note(&self, cwd: &str) -> Option<FileNote> {
         let work = &self.work;
         let mut done = Vec::new();
         let mut brief = Vec::new();
@@ -250,7 +253,7 @@ impl Changed {
         done.extend(from.map(|from| format!("moved from {from}")));
         let names = self.spellings.iter().chain(from).cloned();
         Some(FileNote {
-            path: work.path.clone(),
+            path: seen_from(cwd, &work.path).to_owned(),
             names: names.collect(),
             brief: brief.join(", "),
             work: done.join("; "),

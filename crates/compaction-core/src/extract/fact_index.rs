@@ -32,7 +32,7 @@ const BRIEF_COMMAND: usize = 32;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
-pub(super) const REJECTED: &str = "Rejected: ";
+pub(crate) const REJECTED: &str = "Rejected: ";
 /// How many sentences of one answer are compared with the steps.
 pub(super) const REPORTED: usize = 200;
 /// How many figures of one answer count.

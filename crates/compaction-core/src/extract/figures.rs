@@ -147,11 +147,6 @@ fn count_words(text: &str) -> usize {
     words.count()
 }
 
-/// Returns whether a line of a list gives a name its value, and tells nothing else.
-pub(super) fn is_name_and_value(text: &str) -> bool {
-    text.is_ascii() && count_words(&without_code(text)) < 2
-}
-
 /// Returns the figures of an answer that are told in a sentence: a name and its value on a line of a list are none.
 pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = String> {
     let told = |text: &str| {

@@ -61,11 +61,10 @@ mod tests_subsumption;
 
 use std::sync::LazyLock;
 
-pub(crate) use fact_index::FactIndex;
+pub(crate) use fact_index::{FactIndex, REJECTED};
 pub(crate) use figures::is_unit;
 pub(crate) use focus::focus_lines;
-pub(crate) use names::names_something;
-pub(crate) use notes::{AnswerKind, Change, Spoken};
+pub(crate) use notes::{Change, Spoken};
 pub(crate) use pasted::{own_words, without_pasted};
 use rules::RuleBook;
 pub(crate) use scan::{last_steps, record};

@@ -45,8 +45,6 @@ pub(super) struct AnswerNote {
     pub(super) place: usize,
     /// What it tells, in its order.
     pub(super) told: Vec<Told>,
-    /// True where that is only how it opens.
-    pub(super) opens: bool,
     /// True where the user refused it.
     pub(super) refused: bool,
 }
@@ -62,26 +60,6 @@ pub(super) struct Told {
     pub(super) quantity: Option<Quantity>,
     /// What it names, where it tells what fails.
     pub(super) fails: Option<Names>,
-}
-
-/// What an answer told, and what that is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
-    /// Which message it is.
-    pub place: usize,
-    /// What it told, in its order.
-    pub sentences: Vec<(AnswerKind, String)>,
-}
-
-/// What a sentence of an answer is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AnswerKind {
-    /// It tells what holds.
-    Outcome,
-    /// It tells what failed.
-    Failing,
-    /// The user refused it.
-    TurnedDown,
 }
 
 /// A rule of the user.

@@ -2,7 +2,6 @@
 //!
 //! They are recognized by their structure, so in any language. What they contain is nobody's rule, decision or figure.
 
-use super::figures::has_figure;
 use super::phrases::Phrases;
 use super::rules::is_heading;
 use super::signals::states_error;
@@ -28,18 +27,16 @@ pub(super) fn own_lines(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns what a message says in its author's words, on one line: nothing that only shows something, and no list of
-/// names with their values.
+/// Returns what a message says in its author's words, on one line: nothing that only shows something.
 pub(crate) fn own_words(text: &str) -> String {
     let lines = own_lines(text).into_iter().map(str::trim);
-    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
-    let ends = |line: &&&str| line.ends_with(['.', '!', '?', ':', ',', '。', '？', '！']);
-    let values = lines.iter().filter(|line| has_figure(line) && !ends(line));
-    match lines.len() > 2 && values.count() * 2 > lines.len() {
-        true => String::new(),
-        false => lines.join(" "),
-    }
+    let is_marker = |line: &str| line.starts_with("[... ") && line.ends_with(LEFT_OUT);
+    let lines = lines.filter(|line| !line.is_empty() && !is_marker(line));
+    lines.collect::<Vec<_>>().join(" ")
 }
+
+/// How the line ends that stands for pasted lines.
+const LEFT_OUT: &str = " more pasted lines]";
 
 /// Returns a message with long pasted parts cut to the line that says what went wrong, or else to the first one, and a
 /// marker that counts the others.
@@ -59,7 +56,7 @@ pub(crate) fn without_pasted(text: &str) -> String {
         let run = &lines[at..at + run];
         let telling = run.iter().find(|line| states_error(line));
         out.push(telling.unwrap_or(&run[0]).trim_end().to_owned());
-        out.push(format!("[... {} more pasted lines]", run.len() - 1));
+        out.push(format!("[... {}{LEFT_OUT}", run.len() - 1));
         at += run.len();
     }
     out.join("\n")

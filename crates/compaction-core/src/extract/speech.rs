@@ -1,10 +1,6 @@
 //! Signals in what is said: plans and next steps.
 
-use std::cmp::Reverse;
-
-use super::choice_words::REASONS;
 use super::choices::{choices, decides_on};
-use super::figures::is_name_and_value;
 use super::names::names_something;
 use super::phrases::Phrases;
 use super::reported_failures;
@@ -13,8 +9,8 @@ use super::text::{Sentence, ends_of, one_line, sentences};
 /// The longest next step, in characters.
 const STEP: usize = 200;
 /// How much of what an answer tells is kept, how long a sentence of it may be, and how many are looked at.
-const TOLD: usize = 8;
-const TELLING: usize = 200;
+const TOLD: usize = 12;
+const TELLING: usize = 300;
 const LOOKED_AT: usize = 40;
 
 /// A step that an answer leaves for later.
@@ -35,6 +31,8 @@ static LATER_CJK: Phrases = Phrases::named("speech.later_cjk");
 /// What opens a promise, and what says that it waits for something.
 static PROMISES: Phrases = Phrases::named("speech.promises");
 static WAITS: Phrases = Phrases::named("speech.waits");
+/// What opens a sentence that announces what comes.
+static ANNOUNCES: Phrases = Phrases::named("speech.announces");
 /// What marks an offer.
 static OFFERS: Phrases = Phrases::named("speech.offers");
 /// What says that nothing is left.
@@ -51,7 +49,8 @@ pub(super) fn next_steps(text: &str) -> Vec<Step> {
         listed &= bullet;
         let offer = OFFERS.is_in(&lower);
         let later = leaves(&lower);
-        let title = text.ends_with([':', '：']) || (later && is_title(&text));
+        let plain = text.trim_end_matches('*');
+        let title = plain.ends_with([':', '：']) || (later && is_title(&text));
         if later && title {
             listed = true;
         } else if listed || (later && !text.ends_with(['?', '？'])) {
@@ -119,60 +118,35 @@ pub(super) struct Telling {
     pub(super) fails: bool,
 }
 
-/// Returns what an answer tells, in its order: the sentence that says most of what it came to, and the lines that name
-/// something. Questions, plans and choices are none of it.
+/// Returns what an answer tells, in its order, from its beginning: how it opens says what it came to. Cheers, questions, plans
+/// and choices are none of it.
 pub(super) fn tellings(said: &[Sentence]) -> Vec<Telling> {
     let tells = |sentence: &&Sentence| {
         let text = sentence.text.as_str();
-        let ends = text.ends_with(['.', '!', '。', '！', '…']);
+        let lower = text.to_lowercase();
+        let words = text.split_whitespace().count();
+        let cheers = words <= 3 && !names_something(text);
+        let ends = text.ends_with(['.', '!', ':', '…', '。', '！', '：']);
         // A heading is no sentence.
-        text.split_whitespace().count() >= 4
-            && (ends || sentence.bullet && names_something(text))
-            && !(sentence.bullet && is_name_and_value(text))
-            && !text.ends_with([':', '：', '?', '？'])
-            && !leaves(&text.to_lowercase())
-            && !is_coming(text)
+        let heads = words <= 8 && !ends && said.len() > 1;
+        !(!sentence.bullet && (cheers || heads))
+            && !text.ends_with(['?', '？'])
+            && !ANNOUNCES.opens(&lower)
+            && !leaves(&lower)
             && !decides_on(text)
             && choices(std::slice::from_ref(*sentence)).is_empty()
     };
-    let told: Vec<&Sentence> = said.iter().take(LOOKED_AT).filter(tells).collect();
-    let weights = told.iter().enumerate().map(|(at, said)| weight(said, at));
-    let lead = weights
-        .enumerate()
-        .max_by_key(|(at, weight)| (*weight, Reverse(*at)));
-    let lead = lead.map(|(at, _)| at);
-    let chosen = told.iter().enumerate();
-    let chosen = chosen.filter(|(at, said)| Some(*at) == lead || names_something(&said.text));
-    let chosen = chosen.map(|(_, said)| Telling {
+    let mut told: Vec<&Sentence> = said.iter().take(LOOKED_AT).filter(tells).collect();
+    if told.is_empty() {
+        let asks = |said: &&Sentence| said.text.ends_with(['?', '？']) || decides_on(&said.text);
+        let first = said.iter().find(|said| said.text.contains(' '));
+        told.extend(first.filter(|said| !asks(said)));
+    }
+    let told = told.into_iter().take(TOLD).map(|said| Telling {
         text: one_line(&said.text, TELLING),
         fails: reported_failures::tells_failure(&said.text),
     });
-    chosen.take(TOLD).collect()
-}
-
-/// Returns how an answer opens that tells nothing; nothing for a question or a choice.
-pub(super) fn opening(said: &[Sentence]) -> Option<Telling> {
-    let first = said.iter().find(|said| !said.text.ends_with([':', '：']))?;
-    let opens = !first.text.ends_with(['?', '？']) && !decides_on(&first.text);
-    opens.then(|| Telling {
-        text: one_line(&first.text, TELLING),
-        fails: false,
-    })
-}
-
-/// Returns how much a sentence tells: that it gives a cause, that something works again, names of code, its place. Cheers
-/// tell less.
-fn weight(sentence: &Sentence, at: usize) -> usize {
-    let lower = format!(" {} ", sentence.text.to_lowercase());
-    let cause = REASONS.is_in(&lower);
-    let fixed = reported_failures::mends(&sentence.text);
-    let named = names_something(&sentence.text);
-    let opens = !sentence.bullet && at < 2;
-    let weight = usize::from(cause) * 3
-        + usize::from(fixed) * 2
-        + usize::from(named) * 3
-        + usize::from(opens) * 2;
-    weight.saturating_sub(usize::from(sentence.text.ends_with('!')))
+    told.collect()
 }
 
 /// Returns the question that an answer ends on.

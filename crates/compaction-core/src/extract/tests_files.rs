@@ -207,7 +207,7 @@ fn what_may_be_there_again_is_not_called_deleted() {
         "git stash pop",
         "git reset --hard HEAD",
     ] {
-        let work = "deleted; git may have put it back since";
+        let work = "deleted; git may have reverted it";
         assert_eq!(listed(command), work, "{command}");
     }
     for command in [
@@ -241,7 +241,7 @@ fn what_git_may_have_put_back_is_said_to_be_so_once() {
     assert_eq!(
         after("git checkout -- src/a.rs", "", false),
         [
-            "src/a.rs: written, 2 lines; git may have put it back since",
+            "src/a.rs: written, 2 lines; git may have reverted it",
             "src/deep/b.rs: written, 2 lines",
         ]
     );

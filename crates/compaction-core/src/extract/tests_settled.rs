@@ -58,26 +58,6 @@ fn names_and_values_on_lines_of_a_list_are_no_figures() {
 }
 
 #[test]
-fn names_and_values_on_lines_of_a_list_tell_nothing() {
-    let text = "The theme reads `colors.json` again.\n- Blue: `#5f87af` (borders, links)\n- `thinkingOff`: `#303030` (very \
-                dark, almost invisible)\n- `theme.rs`: watches the file.";
-    let record = record(&[user("u1", "go"), says("a1", text)], "/p");
-    let answers = record.answers();
-    let told: Vec<&str> = answers[0]
-        .sentences
-        .iter()
-        .map(|(_, text)| text.as_str())
-        .collect();
-    assert_eq!(
-        told,
-        [
-            "The theme reads `colors.json` again.",
-            "`theme.rs`: watches the file."
-        ]
-    );
-}
-
-#[test]
 fn an_answer_to_a_question_is_kept_with_it() {
     let messages = [
         user("u1", "Build it"),
@@ -166,11 +146,11 @@ fn each_answer_leaves_what_it_came_to() {
         says("a3", "The timeout is 30 s now."),
     ];
     let facts = record(&messages, "/p");
-    let answers = facts.answers().into_iter().rev();
-    let answers: Vec<String> = answers.flat_map(|it| it.sentences).map(|it| it.1).collect();
+    let answers = facts.answers().rev();
+    let answers: Vec<String> = answers.map(|(noted, _)| noted.text).collect();
     let outcomes = [
         "The cache is never cleared when the theme changes.",
-        "Themes are now reloaded as soon as their file changes.",
+        "Themes are now reloaded as soon as their file changes. `a`: b",
         "The timeout is 30 s now.",
     ];
     assert_eq!(answers, outcomes);

@@ -2,6 +2,7 @@
 //!
 //! The facts are those of the plan's ledger. What the ledger next to the summary shows is not said again.
 
+mod log;
 mod prose;
 
 #[cfg(test)]
@@ -15,23 +16,66 @@ use crate::branch::BranchPlan;
 use crate::extract::focus_lines;
 use crate::handoff::HandoffPlan;
 use crate::ledger::{Ledger, LedgerBlock, LedgerItem, LedgerKind};
-use crate::plan::{CompactionPlan, FORM, LEAST, SPLIT_TURN_HEADING, prefix_cap};
+use crate::plan::{CompactionPlan, FORM, LEAST, SPLIT_TURN_HEADING, merge_answers, prefix_cap};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
 
+use log::Log;
+pub(crate) use log::message_starts;
 use prose::{Form, Prose, carried_of};
+
+/// What a choice or a figure takes in a ledger, and the most of the cap, in percent, that is kept free for those that a
+/// log has no room for.
+const FACT: TokenCount = TokenCount(24);
+const FACTS: u64 = 20;
 
 impl CompactionPlan {
     /// Returns the answers that the extractive summarizer gives. With the ledger and the lists of files they take at most
     /// the plan's cap, a fifth of which is theirs in any case.
     pub fn answer_extractive(&self) -> Vec<SummaryAnswer> {
+        let ledger = self.ledger_next_to_log();
+        let answers = self.answers_next_to(&ledger, TokenCount::ZERO);
+        match self.facts_left_out(&answers) {
+            0 => answers,
+            // In the ledger they take fewer words than in the log.
+            facts => {
+                let room = TokenCount(facts as u64 * FACT.0);
+                let most = self.summary_cap.scaled(FACTS, 100);
+                self.answers_next_to(&ledger, room.min(most))
+            }
+        }
+    }
+
+    /// Returns how many choices and figures neither these answers nor the ledger next to them tell.
+    fn facts_left_out(&self, answers: &[SummaryAnswer]) -> usize {
+        let previous = self.previous_summary.as_deref();
+        let Ok((prose, writer)) = merge_answers(self.requests(), answers, previous) else {
+            return 0;
+        };
+        let count = |items: &[LedgerItem]| {
+            let facts = [LedgerKind::Decision, LedgerKind::Figure];
+            items
+                .iter()
+                .filter(|item| facts.contains(&item.kind))
+                .count()
+        };
+        let facts = self
+            .facts
+            .as_ref()
+            .map(|facts| facts.lacking_in_log(&prose));
+        let lacking = facts.map_or(0, |facts| count(&facts.items));
+        lacking.saturating_sub(count(&self.ledger_for(&prose, &writer).items))
+    }
+
+    /// Returns the answers next to a ledger that takes `more` than it does now.
+    fn answers_next_to(&self, ledger: &LedgerBlock, more: TokenCount) -> Vec<SummaryAnswer> {
         let counter = self.profile.counter();
-        let tags = counter.text(&self.files.tags(self.file_list_limit, &self.ledger.files));
-        let left = self.summary_cap.saturating_sub(self.ledger.tokens + tags);
+        let tags = counter.text(&self.files.tags(self.file_list_limit, &ledger.files)) + more;
+        let left = self.summary_cap.saturating_sub(ledger.tokens + tags);
         let most = left.max(self.summary_cap.scaled(1, 5)).max(FORM);
         let answer = |kind, cap| {
             let facts = self.facts.as_ref();
-            answer_extractive(self.requests(), kind, (facts, &self.ledger), cap, counter)
+            answer_extractive(self.requests(), kind, (facts, ledger), cap, counter)
         };
         // What the beginning of a split turn leaves goes to the history.
         let prefix = answer(RequestKind::TurnPrefix, prefix_cap(most));
@@ -66,25 +110,6 @@ impl HandoffPlan {
         let facts = (Some(&self.facts), &self.ledger);
         let cap = cap.max(FORM);
         answer_extractive(self.requests(), RequestKind::Handoff, facts, cap, counter)
-    }
-}
-
-/// Returns whether what an answer tells stands in the ledger as a figure or a decision, and whether a figure stands in what
-/// its answer tells.
-fn is_told(item: &LedgerItem, ledger: &[LedgerItem], facts: &[LedgerItem]) -> bool {
-    let of = |kinds: &[LedgerKind], other: &LedgerItem| {
-        let text = other.text.trim_end_matches('…');
-        kinds.contains(&other.kind)
-            && other.entry_id == item.entry_id
-            && (text.contains(item.text.trim_end_matches('…')) || item.text.starts_with(text))
-    };
-    match item.kind {
-        LedgerKind::Answer | LedgerKind::Finding => {
-            let kinds = [LedgerKind::Figure, LedgerKind::Decision];
-            ledger.iter().any(|other| of(&kinds, other))
-        }
-        LedgerKind::Figure => facts.iter().any(|other| of(&[LedgerKind::Answer], other)),
-        _ => false,
     }
 }
 
@@ -128,7 +153,9 @@ fn answer_extractive(
         | RequestKind::Handoff => Form::History,
     };
     let others = requests.iter().any(|request| request.kind != kind);
-    let mut prose = Prose::new(form, cap, counter, !(form == Form::TurnPrefix && others));
+    let says_made = !(form == Form::TurnPrefix && others);
+    let log = Log::next_to(&ledger.items);
+    let mut prose = Prose::new(form, cap, counter, says_made, log);
     let own = first.previous_summary(None);
     prose.carried(own.map_or_else(|| carried_of(&first.source), |it| Some(it.to_owned())));
     if let Some(focus) = first.focus.as_deref() {
@@ -143,21 +170,13 @@ fn answer_extractive(
         .map(|it| (it.kind, &it.entry_id, &it.text))
         .collect();
     let is_here = |id: &EntryId| prefix.contains(id) == (form == Form::TurnPrefix);
-    if form == Form::History {
-        // Whoever reads only this part has to know what the work is for.
-        let of = |kind| move |item: &&LedgerItem| item.kind == kind;
-        let first = ledger.items.iter().find(of(LedgerKind::FirstMessage));
-        let latest = ledger.items.iter().find(of(LedgerKind::LatestMessage));
-        let latest = latest.or_else(|| ledger.items.iter().find(of(LedgerKind::Message)));
-        let requests = [("First request", first), ("Latest request", latest)];
-        for (label, item) in requests {
-            item.into_iter().for_each(|item| prose.request(label, item));
-        }
-    }
     for item in &facts.items {
-        let here = is_here(&item.entry_id) && !is_told(item, &ledger.items, &facts.items);
-        if here && !listed.contains(&(item.kind, &item.entry_id, &item.text)) {
-            prose.fact(item, facts.remark(&item.entry_id));
+        if is_here(&item.entry_id) && !listed.contains(&(item.kind, &item.entry_id, &item.text)) {
+            prose.fact(
+                item,
+                facts.remark(&item.entry_id),
+                facts.place(&item.entry_id),
+            );
         }
     }
     let text = prose.text();

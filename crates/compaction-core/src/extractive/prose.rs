@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, EntryId};
 
-use crate::extract::{
-    cut_middle, first_sentence, last_steps, names_something, neutralise, one_line, own_words,
-};
+use crate::extract::{cut_middle, last_steps, neutralise, one_line};
 use crate::ledger::{LedgerItem, LedgerKind, without_ledger};
 use crate::source::{HANDOFF_MESSAGE, SourceMessage};
 use crate::tokens::{TokenCount, TokenCounter};
+
+use super::log::Log;
 
 /// Opens the line that says how the summary was made.
 const MADE: &str = "Made by code, without a model (extractive)";
@@ -21,26 +21,12 @@ const MADE: &str = "Made by code, without a model (extractive)";
 const EARLIER: &str = "Earlier summary:";
 /// The longest fact on a line, in characters.
 const LINE: usize = 420;
-/// The longest message of the user that is only listed, and of a request that the ledger has, in characters.
-const MESSAGE: usize = 160;
-const REQUEST: usize = 140;
-/// A first sentence that is shorter is a greeting, behind which more is shown; in characters.
-const GREETING: usize = 12;
-/// What each further sentence of an answer weighs, and what a sentence does that names nothing.
-const FURTHER: usize = 8;
-const NAMELESS: usize = 24;
-/// How many places an answer has.
-const ANSWER: usize = 64;
-
-/// Returns a request in a few words.
-pub(super) fn asked(words: &str) -> String {
-    let first = first_sentence(words);
-    match first.chars().count() < GREETING {
-        true => one_line(words, REQUEST),
-        false => one_line(&first, REQUEST),
-    }
-}
-
+/// The part of the room, in percent, within which choices that no line of the log states come before it.
+const CHOICES: u64 = 25;
+/// What a level of the log weighs: messages, answers and commits, choices, causes, ... Of one level the newest comes first.
+const LEVEL: usize = 1000;
+/// What is shorter may stand in other words by chance, in bytes.
+const SAYS: usize = 16;
 /// Which sections a summary has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -57,6 +43,7 @@ pub(super) enum Form {
 enum Section {
     Goal,
     Rules,
+    Log,
     Done,
     Doing,
     Blocked,
@@ -77,27 +64,26 @@ impl Section {
             LedgerKind::Todo => (Self::Doing, 2, 1),
             LedgerKind::Failure => (Self::Blocked, 2, 4),
             LedgerKind::NextStep => (Self::Next, 3, 4),
-            LedgerKind::Check => (Self::Done, 14, 8),
-            LedgerKind::Decision => (Self::Decisions, 10, 3),
-            LedgerKind::File => (Self::Done, 10, 2),
-            LedgerKind::Done => (Self::Done, 12, 3),
-            LedgerKind::Answer => (Self::Done, 12, 1),
-            LedgerKind::Finding => (Self::Critical, 12, 1),
-            LedgerKind::Cause => (Self::Critical, 10, 1),
-            LedgerKind::TurnedDown => (Self::Decisions, 16, 3),
+            LedgerKind::Check => (Self::Done, 7 * LEVEL, 8),
+            LedgerKind::Decision => (Self::Decisions, 4 * LEVEL, 1),
+            LedgerKind::File => (Self::Done, 4 * LEVEL, 2),
+            LedgerKind::Done | LedgerKind::Answer | LedgerKind::Cause | LedgerKind::TurnedDown => {
+                (Self::Log, LEVEL, 1)
+            }
             LedgerKind::Branch => (Self::Critical, 10, 8),
-            LedgerKind::Figure => (Self::Critical, 20, 3),
-            LedgerKind::Message => (Self::Critical, 20, 4),
+            LedgerKind::Figure => (Self::Critical, 7 * LEVEL, 1),
+            LedgerKind::Message => (Self::Goal, 20, 4),
         }
     }
 
     const fn heading(self, form: Form) -> &'static str {
         match (form, self) {
             (Form::TurnPrefix, Self::Goal) => "## Original Request",
-            (Form::TurnPrefix, Self::Done | Self::Doing) => "## Progress So Far",
+            (Form::TurnPrefix, Self::Log | Self::Done | Self::Doing) => "## Progress So Far",
             (Form::TurnPrefix, _) => "## Context Needed to Continue",
             (_, Self::Goal) => "## Goal",
             (_, Self::Rules) => "## Constraints & Preferences",
+            (_, Self::Log) => "### Log (> quotes the user)",
             (_, Self::Done) => "### Done",
             (_, Self::Doing) => "### In Progress",
             (_, Self::Blocked) => "### Blocked",
@@ -115,6 +101,10 @@ struct Piece {
     place: usize,
     weight: usize,
     text: String,
+    /// What it says, without its mark and its entry; where that is told already, it is not told again.
+    says: Option<String>,
+    /// For a choice or a figure its entry and its words.
+    fact: Option<(String, String)>,
 }
 
 /// A summary that is being written.
@@ -125,10 +115,12 @@ pub(super) struct Prose<'a> {
     /// Whether it says how it was made.
     says_made: bool,
     pieces: Vec<Piece>,
+    /// How many pieces say what others say.
+    repeated: usize,
     /// How many facts of each kind there are.
     of_kind: BTreeMap<LedgerKind, usize>,
-    /// The answer that was added last, how many there were before it, and how much of it was added.
-    answer: Option<(EntryId, usize, usize)>,
+    /// What was said and what came of it, of each kind the newest first.
+    log: Log,
 }
 
 impl<'a> Prose<'a> {
@@ -137,6 +129,7 @@ impl<'a> Prose<'a> {
         cap: TokenCount,
         counter: &'a dyn TokenCounter,
         says_made: bool,
+        log: Log,
     ) -> Self {
         Self {
             form,
@@ -144,8 +137,9 @@ impl<'a> Prose<'a> {
             counter,
             says_made,
             pieces: Vec::new(),
+            repeated: 0,
             of_kind: BTreeMap::new(),
-            answer: None,
+            log,
         }
     }
 
@@ -155,6 +149,8 @@ impl<'a> Prose<'a> {
             place,
             weight,
             text,
+            says: None,
+            fact: None,
         });
     }
 
@@ -173,7 +169,7 @@ impl<'a> Prose<'a> {
             false => summary.trim().to_owned(),
         };
         if !text.is_empty() {
-            let text = cut_middle(&neutralise(&text), "", self.room(2));
+            let text = cut_middle(&neutralise(&text), "", self.room(3));
             self.add(Section::Critical, (1, 6), quote(EARLIER, &text));
         }
     }
@@ -200,111 +196,126 @@ impl<'a> Prose<'a> {
         }
     }
 
-    /// Adds in a few words what the user asked for, where the ledger has all of it.
-    pub(super) fn request(&mut self, label: &str, item: &LedgerItem) {
-        let text = asked(&own_words(&item.text));
-        if !text.is_empty() {
-            let text = quote(&format!("{label} ({}):", shown(&item.entry_id)), &text);
-            self.add(Section::Goal, (self.pieces.len(), 3), text);
-        }
-    }
-
-    /// Adds what an answer told, the newest answer first: of each the first sentence stands by itself, and the others
-    /// below it.
-    fn answer(&mut self, item: &LedgerItem) {
-        let (section, weight, _) = Section::of(item.kind);
-        let (answer, told) = match self.answer.take() {
-            Some((id, answer, told)) if id == item.entry_id => (answer, told + 1),
-            Some((_, answer, _)) => (answer + 1, 0),
-            None => (0, 0),
+    /// Adds a fact; of each kind the weightiest comes first. `remark` is what is said behind it, `at` the place of its
+    /// entry.
+    pub(super) fn fact(&mut self, item: &LedgerItem, remark: &str, at: usize) {
+        let logged = match item.kind {
+            LedgerKind::Message => self.form != Form::TurnPrefix,
+            LedgerKind::Answer | LedgerKind::TurnedDown | LedgerKind::Cause | LedgerKind::Done => {
+                true
+            }
+            _ => false,
         };
-        self.answer = Some((item.entry_id.clone(), answer, told));
-        let text = one_line(&item.text, LINE);
-        let text = match told {
-            0 => format!("- {text} ({})\n", shown(&item.entry_id)),
-            _ => format!("  - {text}\n"),
-        };
-        let place = usize::MAX / 4 - answer * ANSWER + told;
-        let names = names_something(&item.text);
-        let weight = weight + answer + FURTHER * told + if names { 0 } else { NAMELESS };
-        self.add(section, (place, weight), text);
-    }
-
-    /// Adds a fact; of each kind the weightiest comes first. `remark` is what is said behind it.
-    pub(super) fn fact(&mut self, item: &LedgerItem, remark: &str) {
-        if matches!(item.kind, LedgerKind::Answer | LedgerKind::Finding) {
-            return self.answer(item);
+        if logged {
+            self.log.add(item, remark, at);
+            return;
         }
         let before = self.of_kind.entry(item.kind).or_default();
         let at = *before;
         *before += 1;
-        let (section, weight, step) = match (self.form, item.kind) {
-            (Form::TurnPrefix, LedgerKind::Message) => Section::of(LedgerKind::LatestMessage),
-            (_, kind) => Section::of(kind),
-        };
+        let (section, weight, step) = Section::of(item.kind);
         let id = shown(&item.entry_id);
-        let line = |limit| one_line(&item.text, limit);
-        let request = |label: &str, most: usize| {
-            let text = cut_middle(&neutralise(&item.text), &id, most);
+        let line = one_line(&item.text, LINE);
+        let request = |label: &str| {
+            let text = cut_middle(&neutralise(&item.text), &id, self.room(5));
             quote(&format!("{label} ({id}):"), &(text + remark))
         };
         // Lists read from old to new, requests and what is done each by themselves.
         let newest_last = usize::MAX / 2 - at;
         let (place, text) = match item.kind {
-            LedgerKind::FirstMessage => (0, request("First request", self.room(5))),
-            LedgerKind::LatestMessage => (1, request("Latest request", self.room(5))),
-            LedgerKind::Pin => (2, request("Pinned", self.room(5))),
-            LedgerKind::Message => match one_line(&own_words(&item.text), MESSAGE) {
-                words if words.is_empty() => return,
-                words => (newest_last, format!("- The user: {words}{remark} ({id})\n")),
-            },
-            LedgerKind::Rule => (newest_last, format!("- \"{}\" ({id})\n", line(LINE))),
-            LedgerKind::Todo => (at, format!("- [ ] {}\n", line(LINE))),
-            LedgerKind::NextStep => (at, format!("- {} ({id})\n", line(LINE))),
-            LedgerKind::Done => (newest_last, format!("- [x] {} ({id})\n", line(LINE))),
-            LedgerKind::File => (newest_last, format!("- [x] {}\n", line(LINE))),
+            LedgerKind::FirstMessage => (0, request("First request")),
+            LedgerKind::LatestMessage => (1, request("Latest request")),
+            LedgerKind::Message => (newest_last, request("Request")),
+            LedgerKind::Pin => (2, request("Pinned")),
+            LedgerKind::Rule => (newest_last, format!("- \"{line}\" ({id})\n")),
+            LedgerKind::Todo => (at, format!("- [ ] {line}\n")),
+            LedgerKind::NextStep => (at, format!("- {line} ({id})\n")),
+            LedgerKind::File => (newest_last, format!("- [x] {line}\n")),
             LedgerKind::Branch => {
                 let text = neutralise(&item.text);
-                (
-                    4 + at,
-                    quote(&format!("A branch that was left ({id}):"), &text),
-                )
+                let label = format!("A branch that was left ({id}):");
+                (4 + at, quote(&label, &text))
             }
-            LedgerKind::TurnedDown => (
-                newest_last,
-                format!("- Turned down by the user: {} ({id})\n", line(LINE)),
-            ),
-            LedgerKind::Failure
-            | LedgerKind::Decision
-            | LedgerKind::Figure
-            | LedgerKind::Answer
-            | LedgerKind::Finding
-            | LedgerKind::Cause
-            | LedgerKind::Check => (newest_last, format!("- {} ({id})\n", line(LINE))),
+            _ => (newest_last, format!("- {line} ({id})\n")),
         };
-        let order = match item.kind {
+        let place = match item.kind {
             LedgerKind::Check => place.saturating_add(usize::MAX / 4),
             _ => place,
         };
-        self.add(section, (order, weight + step * at), text);
+        self.add(section, (place, weight + step * at), text);
+        if let Some(piece) = self.pieces.last_mut() {
+            let says = line.trim_end_matches('…').to_owned();
+            if matches!(item.kind, LedgerKind::Decision | LedgerKind::Figure) {
+                piece.fact = Some((id, says.clone()));
+            }
+            piece.says = Some(says);
+        }
+    }
+
+    /// Lets the newest choices come before the log, as far as their share goes; returns what they take.
+    fn share_choices(&mut self, share: TokenCount) -> TokenCount {
+        let mut left = share;
+        let counter = self.counter;
+        let choices = self.pieces.iter_mut();
+        for piece in choices.filter(|piece| piece.section == Section::Decisions) {
+            let cost = counter.text(&piece.text);
+            if cost > left {
+                break;
+            }
+            left = left.saturating_sub(cost);
+            piece.weight %= LEVEL;
+        }
+        share.saturating_sub(left)
+    }
+
+    /// Turns the lines of the log into pieces.
+    fn write_log(&mut self, room: TokenCount) {
+        let log = &mut self.log;
+        self.pieces.retain(|piece| {
+            let fact = piece.fact.as_ref();
+            !fact.is_some_and(|(id, says)| log.keeps(id, says))
+        });
+        let choices = self.share_choices(room.scaled(CHOICES, 100));
+        let others = self.pieces.iter().filter(|piece| piece.weight >= LEVEL);
+        let others: TokenCount = others.map(|piece| self.counter.text(&piece.text)).sum();
+        let room = room.saturating_sub(choices);
+        let lines = std::mem::take(&mut self.log).written(room, others, self.counter);
+        self.pieces.extend(lines.into_iter().map(|line| Piece {
+            section: Section::Log,
+            place: line.at,
+            weight: line.level * LEVEL + line.newest.min(LEVEL - 1),
+            text: line.text,
+            says: line.says,
+            fact: None,
+        }));
     }
 
     /// Returns the text, at most the cap large.
     pub(super) fn text(mut self) -> String {
+        let made = self.counter.text(&self.render(&[]));
+        let first = self.pieces.iter().filter(|piece| piece.weight < LEVEL);
+        let first: TokenCount = first.map(|piece| self.counter.text(&piece.text)).sum();
+        self.write_log(self.cap.saturating_sub(made + first));
         self.pieces.sort_by_key(|piece| piece.weight);
-        let made = self.render(&[]);
-        let mut left = self.cap.saturating_sub(self.counter.text(&made));
+        let mut left = self.cap.saturating_sub(made);
         let mut headings: Vec<Section> = Vec::new();
         let mut chosen: Vec<usize> = Vec::new();
+        let mut told = String::new();
         for (at, piece) in self.pieces.iter().enumerate() {
             let mut cost = self.counter.text(&piece.text);
             if !headings.contains(&piece.section) {
                 cost += self.counter.text(piece.section.heading(self.form)) + TokenCount(2);
             }
+            let says = piece.says.as_ref().filter(|says| says.len() >= SAYS);
+            if says.is_some_and(|says| told.contains(says)) {
+                self.repeated += 1;
+                continue;
+            }
             if cost > left {
                 continue;
             }
             headings.push(piece.section);
+            told.push_str(&piece.text);
             left = left.saturating_sub(cost);
             chosen.push(at);
         }
@@ -326,7 +337,9 @@ impl<'a> Prose<'a> {
     fn render(&self, chosen: &[usize]) -> String {
         let mut pieces: Vec<&Piece> = chosen.iter().map(|at| &self.pieces[*at]).collect();
         let headings = |piece: &Piece| match (self.form, piece.section) {
-            (Form::TurnPrefix, Section::Goal | Section::Done | Section::Doing) => Section::Goal,
+            (Form::TurnPrefix, Section::Goal | Section::Log | Section::Done | Section::Doing) => {
+                Section::Goal
+            }
             (Form::TurnPrefix, _) => Section::Critical,
             (_, section) => section,
         };
@@ -346,7 +359,7 @@ impl<'a> Prose<'a> {
             }
             text.push_str(&piece.text);
         }
-        let left = match self.pieces.len() - chosen.len() {
+        let left = match self.pieces.len() - chosen.len() - self.repeated {
             0 => String::new(),
             left => format!(" {left} facts had no room here."),
         };
@@ -384,7 +397,7 @@ fn start(text: &mut String, heading: &str) {
 }
 
 /// Returns an id on one line.
-fn shown(id: &EntryId) -> String {
+pub(super) fn shown(id: &EntryId) -> String {
     one_line(id, 200)
 }
 

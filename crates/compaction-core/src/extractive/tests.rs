@@ -12,6 +12,9 @@ use crate::rules::Profile;
 use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
 
+/// The heading of the log.
+const LOG: &str = "### Log (> quotes the user)";
+
 fn request(kind: RequestKind, messages: &[SourceMessage]) -> SummaryRequest {
     SummaryRequest {
         kind,
@@ -99,17 +102,16 @@ fn a_summary_has_the_sections_that_a_model_is_asked_for() {
     Latest request (u2):
     > Good. Which files are left?
 
-    ## Constraints & Preferences
-    - "Never touch src/api.rs." (u1)
-
     ## Progress
 
-    ### Done
+    ### Log (> quotes the user)
+    - commit 45ffe0a: Add the importer (c1r)
+    - [x] parser (t1)
     - The importer reads archives in one pass. (a2)
     - Only the docs are left to write. (a3)
-    - [x] commit 45ffe0a: Add the importer (c1r)
+
+    ### Done
     - [x] src/lib.rs: 1 edit; newest: mod import;
-    - [x] parser (t1)
     - `cargo test` passed: 7 tests passed (c2r)
 
     ### In Progress
@@ -125,20 +127,8 @@ fn a_summary_has_the_sections_that_a_model_is_asked_for() {
     - Next step: wire it into the command line. (a2)
 
     ## Critical Context
-    - The upload limit is 25 MB. (u1)
     - Made by code, without a model (extractive); newer messages follow. An id in parentheses names an entry of this session.
     "#);
-}
-
-#[test]
-fn a_greeting_is_no_request() {
-    let asked = |words| super::prose::asked(words);
-    assert_eq!(
-        asked("hi. the nightly run bills 312 meters twice. Both are due on Friday."),
-        "hi. the nightly run bills 312 meters twice. Both are due on Friday."
-    );
-    let first = "The nightly run bills 312 meters twice since October.";
-    assert_eq!(asked(&format!("{first} Look at the keys.")), first);
 }
 
 #[test]
@@ -193,10 +183,7 @@ fn a_branch_has_its_outcome_and_what_was_done_last() {
     let text = answered(request(RequestKind::Branch, &messages), 800);
     assert!(!text.contains("## Critical Context"), "{text}");
     assert!(text.ends_with("(extractive).*\n"), "{text}");
-    assert!(
-        under(&text, "### Done").contains("- It works. (a2)"),
-        "{text}"
-    );
+    assert!(under(&text, LOG).contains("- It works. (a2)"), "{text}");
     let last = "- Last steps (a3): read `src/b.rs`";
     assert!(under(&text, "### In Progress").contains(last), "{text}");
 }
@@ -226,9 +213,6 @@ fn the_beginning_of_a_turn_tells_its_own_facts() {
     ## Progress So Far
     - [x] tests/t.rs: 1 edit; newest: fn t() {}
     - Last steps (b2): edit `tests/t.rs`
-
-    ## Context Needed to Continue
-    - "Never skip a test." (b1)
     "#);
     let text = told(RequestKind::History);
     assert!(
@@ -258,9 +242,8 @@ fn prose_says_what_holds_now() {
         user("u2", "The upload limit of the photo index is 35 MB now."),
     ];
     let text = update(None, &messages, 1000);
-    let figures = under(&text, "## Critical Context");
     assert!(
-        figures.contains("35 MB") && !figures.contains("20 MB"),
+        text.contains("> The upload limit of the photo index is 35 MB now."),
         "{text}"
     );
     let goal = under(&text, "## Goal");
@@ -276,12 +259,10 @@ fn an_answer_that_was_turned_down_is_told_as_such() {
         says("a2", "The table is gone from the schema."),
     ];
     let text = update(None, &messages, 1000);
-    let done = under(&text, "### Done");
-    assert!(done.contains("- The table is gone"), "{text}");
-    assert!(!done.contains("blobs"), "{text}");
-    let decided = under(&text, "## Key Decisions");
     let refused = "- Turned down by the user: I put a table of blobs";
-    assert!(decided.contains(refused), "{text}");
+    let log = under(&text, LOG);
+    assert!(log.starts_with(refused), "{text}");
+    assert!(log.contains("- The table is gone"), "{text}");
 }
 
 #[test]
@@ -295,9 +276,8 @@ fn what_fails_is_not_done() {
     ];
     let told = update(None, &messages, 1000);
     assert_eq!(under(&told, "### Done"), "", "{told}");
-    let critical = under(&told, "## Critical Context");
     assert!(
-        critical.contains("- `flushes_when_idle` fails at src/multiline.rs:84"),
+        under(&told, LOG).contains("- `flushes_when_idle` fails at src/multiline.rs:84"),
         "{told}"
     );
     messages.push(user("u2", "Go on."));
@@ -307,10 +287,7 @@ fn what_fails_is_not_done() {
     ));
     let resolved = update(None, &messages, 1000);
     assert!(!resolved.contains("fails at"), "{resolved}");
-    assert!(
-        under(&resolved, "### Done").contains("is green"),
-        "{resolved}"
-    );
+    assert!(under(&resolved, LOG).contains("is green"), "{resolved}");
 }
 
 #[test]
@@ -327,12 +304,12 @@ fn an_answer_tells_more_than_its_opening() {
         says("a2", "`docs/theme.md` lists all 44 tokens."),
     ];
     let text = update(None, &messages, 1000);
-    let done = under(&text, "### Done");
+    let done = under(&text, LOG);
     for told in [
         "- `docs/theme.md` lists all 44 tokens. (a2)",
-        "- **`initTheme()`** - Falls back to the dark theme",
-        "  - **`setTheme()`** - Returns `{ success: boolean; error?: string }` for the caller\n",
-        "  - The watcher is debounced (100ms) and listens on port 7341\n",
+        "- `initTheme()` - Falls back to the dark theme",
+        "; `setTheme()` - Returns `{ success: boolean; error?: string }` for the caller; ",
+        "; The watcher is debounced (100ms) and listens on port 7341 (a1)\n",
     ] {
         assert!(done.contains(told), "{told}\n{text}");
     }
@@ -381,7 +358,8 @@ fn a_goal_is_what_the_user_wants() {
         "{text}"
     );
     assert!(
-        text.contains("- The user: make it look like that again (u2)"),
+        under(&text, LOG)
+            .contains("\n> make it look like that again\n- It looks like that again. (a2)\n"),
         "{text}"
     );
 }

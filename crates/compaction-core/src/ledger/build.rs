@@ -6,9 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
-    AnswerKind, Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step,
+    Change, FactIndex, REJECTED, ShortForm, Spoken, brief_decision, brief_figure, brief_step,
     record, without_pasted,
 };
+use crate::extractive::message_starts;
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, Pin, pins_of};
@@ -101,16 +102,50 @@ impl Ledger {
         self.remarks.get(id).map_or("", String::as_str)
     }
 
-    /// Returns it without what this prose says verbatim.
+    /// Returns the place of an entry among those that facts come from.
+    pub(crate) fn place(&self, id: &EntryId) -> usize {
+        self.places.get(id).copied().unwrap_or_default()
+    }
+
+    /// Returns it without what this prose of a model says verbatim.
     pub(crate) fn lacking(&self, prose: &str) -> Self {
-        let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let prose = folded(prose);
+        let quoted = Quoted::in_prose(prose);
+        self.without(|item| match item.kind {
+            LedgerKind::Rule => quoted.has(&item.text),
+            _ => quoted.has_fact(item),
+        })
+    }
+
+    /// Returns it without what a log quotes. Rules stand in the ledger in any case: there they are read as rules.
+    pub(crate) fn lacking_in_log(&self, log: &str) -> Self {
+        let quoted = Quoted::in_prose(log);
+        let mut rules: BTreeMap<&EntryId, Vec<String>> = BTreeMap::new();
+        for item in self.items.iter().filter(|it| it.kind == LedgerKind::Rule) {
+            rules
+                .entry(&item.entry_id)
+                .or_default()
+                .push(item.text.clone());
+        }
+        self.without(|item| match item.kind.is_message() {
+            true => {
+                let rules = rules.get(&item.entry_id).map_or(&[][..], Vec::as_slice);
+                let starts = message_starts(&item.text, rules);
+                starts.iter().any(|start| quoted.has(start))
+            }
+            false => quoted.has_fact(item),
+        })
+    }
+
+    /// Returns what of it a log does not tell in its own way: no messages and, where that has room for them (`tells_all`),
+    /// no figures or choices.
+    pub(crate) fn next_to_log(&self, tells_all: bool) -> Self {
+        let logged = [LedgerKind::Decision, LedgerKind::Figure];
+        self.without(|item| item.kind.is_message() || tells_all && logged.contains(&item.kind))
+    }
+
+    fn without(&self, is_known: impl Fn(&LedgerItem) -> bool) -> Self {
         let mut ledger = self.clone();
-        ledger.items.retain(|item| {
-            let quotes = [LedgerKind::Rule, LedgerKind::Decision, LedgerKind::Figure];
-            let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
-            !quotes.contains(&item.kind) || !prose.contains(&folded(said))
-        });
+        ledger.items.retain(|item| !is_known(item));
         ledger
     }
 
@@ -128,6 +163,32 @@ impl Ledger {
             entry_id,
             text,
         });
+    }
+}
+
+/// A text in which facts are looked up, whatever white space is in it.
+struct Quoted(String);
+
+impl Quoted {
+    fn in_prose(prose: &str) -> Self {
+        // A quote of several lines has a mark before each.
+        let lines = prose.lines();
+        let lines: Vec<&str> = lines.map(|line| line.trim_start_matches("> ")).collect();
+        Self(Self::folded(&lines.join(" ")))
+    }
+
+    fn folded(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn has(&self, text: &str) -> bool {
+        self.0.contains(&Self::folded(text.trim_end_matches('…')))
+    }
+
+    /// Returns whether it says a decision or a figure.
+    fn has_fact(&self, item: &LedgerItem) -> bool {
+        let said = item.text.strip_prefix(REJECTED).unwrap_or(&item.text);
+        matches!(item.kind, LedgerKind::Decision | LedgerKind::Figure) && self.has(said)
     }
 }
 
@@ -230,15 +291,12 @@ impl Builder<'_> {
             }
             self.note(kind, spoken.place, text);
         }
-        for answer in record.answers() {
-            for (kind, text) in answer.sentences {
-                let kind = match kind {
-                    AnswerKind::Outcome => LedgerKind::Answer,
-                    AnswerKind::Failing => LedgerKind::Finding,
-                    AnswerKind::TurnedDown => LedgerKind::TurnedDown,
-                };
-                self.note(kind, answer.place, text);
-            }
+        for (answer, refused) in record.answers() {
+            let kind = match refused {
+                true => LedgerKind::TurnedDown,
+                false => LedgerKind::Answer,
+            };
+            self.note(kind, answer.place, answer.text);
         }
         for cause in record.causes() {
             self.note(LedgerKind::Cause, cause.place, cause.text);
@@ -251,6 +309,12 @@ impl Builder<'_> {
             for noted in noted.iter().rev() {
                 self.note(kind, noted.place, noted.text.clone());
             }
+        }
+        // Whatever else was read, the same facts are in the same places.
+        let mut order: Vec<&mut usize> = self.ledger.places.values_mut().collect();
+        order.sort();
+        for (place, known) in order.into_iter().enumerate() {
+            *known = place;
         }
         self.ledger.sources = self.sources(record, first);
         self.ledger.changed = changed.keys().map(|place| self.id(*place)).collect();
@@ -280,6 +344,7 @@ impl Builder<'_> {
     fn note(&mut self, kind: LedgerKind, place: usize, text: String) {
         let id = self.id(place);
         if !self.in_context.contains(&id) {
+            self.ledger.places.insert(id.clone(), place);
             self.ledger.add(kind, id, text);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::fit::{Fitting, ORDER};
 use super::lines::{HEADING, listed};
-use super::{LedgerItem, LedgerKind};
+use super::{LedgerItem, LedgerKind, Shares};
 use crate::tokens::TokenCount;
 
 /// Above this share of the budget, in percent, files are listed by their paths alone.
@@ -48,8 +48,17 @@ impl Fitting<'_> {
     /// those that are not named here are named by the tags at the end of the summary.
     pub(super) fn order(&self) -> Vec<(LedgerKind, u64)> {
         let mut order = ORDER.to_vec();
-        if self.detail == Detail::Bare {
-            order.sort_by_key(|(kind, _)| (kind.is_message(), *kind == LedgerKind::File));
+        match (self.shares, self.detail) {
+            // What the tags name in its place would take more room than it saves.
+            (Shares::NextToLog, _) => order.sort_by_key(|(kind, _)| match kind {
+                LedgerKind::File => 1,
+                LedgerKind::Decision | LedgerKind::Figure => 2,
+                kind => usize::from(kind.is_message()) * 3,
+            }),
+            (_, Detail::Bare) => {
+                order.sort_by_key(|(kind, _)| (kind.is_message(), *kind == LedgerKind::File));
+            }
+            (_, Detail::Full | Detail::Paths) => {}
         }
         order
     }

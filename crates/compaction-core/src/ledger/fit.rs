@@ -108,7 +108,7 @@ pub(super) struct Fitting<'a> {
     pub(super) pins_left: Vec<EntryId>,
     pub(super) pin_tokens: TokenCount,
     pub(super) detail: Detail,
-    shares: Shares,
+    pub(super) shares: Shares,
     /// Whether messages of one line come with their entries.
     pub(super) ids: bool,
     /// True as long as what is long waits.
@@ -212,7 +212,10 @@ impl<'a> Fitting<'a> {
         if self.shares == Shares::Each {
             self.take_messages();
         }
-        self.detail = self.detail();
+        self.detail = match (self.detail(), self.shares) {
+            (Detail::Full, Shares::NextToLog) => Detail::Paths,
+            (detail, _) => detail,
+        };
         // What a message that is shown in full contains is not repeated.
         for (kind, share) in ORDER {
             if self.shares == Shares::Each
@@ -237,6 +240,11 @@ impl<'a> Fitting<'a> {
         match self.shares {
             Shares::Each => {}
             Shares::RulesFirst => self.take_kind(LedgerKind::Rule, self.budget.ledger),
+            Shares::NextToLog => {
+                for kind in [LedgerKind::Rule, LedgerKind::Todo] {
+                    self.take_kind(kind, self.budget.ledger);
+                }
+            }
             Shares::RulesAlone => {
                 self.take_kind(LedgerKind::Rule, self.budget.ledger);
                 return;

@@ -66,6 +66,8 @@ pub struct Ledger {
     listed: BTreeSet<(LedgerKind, EntryId)>,
     /// Messages with a figure that was changed later.
     changed: BTreeSet<EntryId>,
+    /// The places of the entries that items come from, in the order of the path.
+    places: BTreeMap<EntryId, usize>,
 }
 
 /// How the room is shared between the kinds.
@@ -75,6 +77,8 @@ pub(crate) enum Shares {
     Each,
     /// What the rules leave is shared.
     RulesFirst,
+    /// The same, and of files only the paths are told: a log tells the rest.
+    NextToLog,
     /// The rules get all that they need, the others nothing.
     RulesAlone,
 }

@@ -38,10 +38,8 @@ pub enum LedgerKind {
     NextStep,
     /// A message of the user between the first and the latest.
     Message,
-    /// What an answer told that a turn ended with.
+    /// What an answer told that a turn ended with, as one line.
     Answer,
-    /// What such an answer told that failed.
-    Finding,
     /// What such an answer told that the user turned down.
     TurnedDown,
     /// What was found out before a file was changed: a cause, how something works.

@@ -92,7 +92,7 @@ impl Readable {
 
     /// Returns whether the literal can be read.
     pub(crate) fn has(&self, literal: &Literal) -> Visibility {
-        if self.literals.contains(literal) {
+        if self.literals.contains(literal) || self.has_end_of(literal) {
             return Visibility::Seen;
         }
         match literal.kind {
@@ -101,6 +101,22 @@ impl Readable {
             LiteralKind::Path | LiteralKind::Url => self.has_text(&literal.text),
             LiteralKind::Number | LiteralKind::Identifier => Visibility::Unseen,
         }
+    }
+
+    /// Returns whether a path can be read as it is seen from a folder above the file: by two names at least.
+    fn has_end_of(&self, literal: &Literal) -> bool {
+        let is_path = literal.kind == LiteralKind::Path && literal.text.starts_with('/');
+        let ends = literal.text.match_indices('/').map(|(at, _)| at + 1);
+        let mut ends = ends
+            .map(|at| &literal.text[at..])
+            .filter(|end| end.contains('/'));
+        is_path
+            && ends.any(|end| {
+                self.literals.contains(&Literal {
+                    kind: LiteralKind::Path,
+                    text: end.to_owned(),
+                })
+            })
     }
 
     /// Returns whether a folded text can be read verbatim.

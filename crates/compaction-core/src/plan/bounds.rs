@@ -154,15 +154,40 @@ pub(super) fn beside_prose(gone: TokenCount) -> TokenCount {
     gone.scaled(1, 100).max(LEAST_BESIDE)
 }
 
+/// From this cap on the log of an extractive summary tells figures and choices too; below it they stand in the ledger, in
+/// fewer words.
+const TELLS_ALL: TokenCount = TokenCount(2000);
+
 impl CompactionPlan {
+    /// Returns the ledger next to an extractive summary, in which a log quotes what the user said.
+    pub(crate) fn ledger_next_to_log(&self) -> LedgerBlock {
+        let (Some(facts), Some((_, alone))) = (&self.facts, self.beside) else {
+            return self.ledger.clone();
+        };
+        let budget = LedgerBudget {
+            ledger: self.ledger.budget,
+            ..alone
+        };
+        let counter = self.profile.counter();
+        let facts = facts.next_to_log(self.summary_cap >= TELLS_ALL);
+        facts.fit_as(self.shares_next_to_log(), budget, counter)
+    }
+
+    fn shares_next_to_log(&self) -> Shares {
+        match self.summary_cap >= TELLS_ALL {
+            true => Shares::NextToLog,
+            false => Shares::RulesFirst,
+        }
+    }
+
     /// Returns the ledger for the prose of this writer: next to a model's, only what that lacks.
-    pub(super) fn ledger_for(&self, prose: &str, summarizer: &Summarizer) -> LedgerBlock {
+    pub(crate) fn ledger_for(&self, prose: &str, summarizer: &Summarizer) -> LedgerBlock {
         let (Some(facts), Some((beside, alone))) = (&self.facts, &self.beside) else {
             return self.ledger.clone();
         };
         let counter = self.profile.counter();
         match summarizer {
-            Summarizer::Extractive => self.ledger.clone(),
+            Summarizer::Extractive => self.ledger_next_to_prose(facts, prose, *alone),
             Summarizer::Native {
                 readable: false, ..
             } => facts.fit(*alone, counter),
@@ -170,6 +195,39 @@ impl CompactionPlan {
             | Summarizer::Native { .. }
             | Summarizer::Remote { .. }
             | Summarizer::Hook { .. } => facts.lacking(prose).fit(*beside, counter),
+        }
+    }
+}
+
+impl CompactionPlan {
+    /// Returns the ledger that fits into what extractive prose and the lists of files leave of the cap.
+    fn ledger_next_to_prose(
+        &self,
+        facts: &Ledger,
+        prose: &str,
+        budget: LedgerBudget,
+    ) -> LedgerBlock {
+        let counter = self.profile.counter();
+        let facts = facts.lacking_in_log(prose);
+        let room = self.summary_cap.saturating_sub(counter.text(prose));
+        // Prose that somebody has edited may take all of it.
+        let least = self.ledger.budget.scaled(1, 4);
+        let next_to_log = self.ledger_next_to_log();
+        let room = room.saturating_sub(next_to_log.pin_tokens);
+        let mut files = next_to_log.files;
+        loop {
+            let tags = counter.text(&self.files.tags(self.file_list_limit, &files));
+            let left = room.saturating_sub(tags).max(least);
+            let budget = LedgerBudget {
+                ledger: self.ledger.budget.min(left),
+                ..budget
+            };
+            let block = facts.fit_as(self.shares_next_to_log(), budget, counter);
+            // The files that it does not list, the tags do.
+            match files.iter().all(|file| block.files.contains(file)) {
+                true => return block,
+                false => files.retain(|file| block.files.contains(file)),
+            }
         }
     }
 }

@@ -345,7 +345,8 @@ fn plan_with(
     };
     let asked = RequestSet::new(sources, shared, counter)?;
 
-    let files = file_ops(context, &dispositions, &rules);
+    let folder = path.tree().header().map_or("", |header| &header.cwd);
+    let files = file_ops(context, &dispositions, &rules).seen_from(folder);
     let file_list_limit = (options.profile == Profile::Own).then(|| {
         list_limit(
             &files,
