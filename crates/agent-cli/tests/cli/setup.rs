@@ -31,7 +31,8 @@ fn an_agent_is_set_up_and_that_is_taken_back() {
 #[test]
 fn files_that_setup_made_are_removed_again() {
     let env = TestEnv::new();
-    env.run(&["setup", "codex"]).success();
+    let told = env.run(&["setup", "codex"]).success();
+    assert!(told.contains("once you trust it"), "{told}");
     let folder = env.home().join(".codex");
     assert!(folder.join("config.toml").exists() && folder.join("hooks.json").exists());
     env.run(&["setup", "codex", "--undo"]).success();
