@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { QUESTION } from "./model.mjs";
 
-const LAST = "Go on with the copy.";
+const LAST = "Go on with this.";
 
 /** What is done to a session, and what is said of it. */
 const DAMAGE = {
@@ -33,6 +33,19 @@ export function damageDocument(text) {
   return JSON.stringify(document, null, 1).slice(0, -200);
 }
 
+/** Lets a peer go on; returns what its model was sent first, in which calls must be paired with results. */
+export async function goOn(model, say) {
+  const before = model.requests.length;
+  await say(LAST);
+  const { turns } = model.requests.slice(before).find(({ turns }) => turns.some(({ text }) => text.includes(LAST))) ?? {};
+  if (!turns) throw new Error("the session was not opened");
+  const calls = turns.flatMap(({ calls }) => calls);
+  const results = turns.map(({ result }) => result).filter(Boolean);
+  const pairs = `calls ${calls}, results ${results}`;
+  if (calls.length < 2 || String(calls) !== String(results)) throw new Error(`not paired: ${pairs}`);
+  return { turns, pairs };
+}
+
 /** Returns what was said of each damage; the peer has gone on with the repaired copy. */
 export async function mend(peer, place, model) {
   if (!peer.session) return [];
@@ -51,14 +64,8 @@ export async function mend(peer, place, model) {
   const left = await examined();
   if (!left.includes("no damage")) throw new Error(`the copy is damaged: ${left.join("\n")}`);
   await peer.session.restored?.(place, file);
-  const before = model.requests.length;
-  await peer.say(place, LAST);
-  const { turns } = model.requests.slice(before).find(({ turns }) => turns.some(({ text }) => text.includes(LAST))) ?? {};
-  if (!turns) throw new Error("the copy was not opened");
+  const { turns, pairs } = await goOn(model, (text) => peer.say(place, text));
   const questions = turns.filter(({ role, text }) => role === "user" && text.includes(QUESTION)).length;
-  const calls = turns.flatMap(({ calls }) => calls);
-  const results = turns.map(({ result }) => result).filter(Boolean);
-  const told = `${questions} questions, calls ${calls}, results ${results}`;
-  if (questions !== 3 || calls.length < 2 || String(calls) !== String(results)) throw new Error(`from the copy came ${told}`);
-  return [...said.map((line) => `doctor: ${line}`), `opened the copy: ${told}`];
+  if (questions !== 3) throw new Error(`from the copy came ${questions} questions`);
+  return [...said.map((line) => `doctor: ${line}`), `opened the copy: ${questions} questions, ${pairs}`];
 }

@@ -57,6 +57,7 @@ export const PEERS = {
     compact: (place) => compactByRpc(place, pi(place), ".pi/agent/sessions", true),
     taught: /search for it with `recall`/,
     session: family(".pi/agent/sessions"),
+    resume: (place, file, _, text) => place.run([...pi(place), "--session", file, "-p", text]),
     // Without agent-cli it compacts by itself.
     async finish(place) {
       place.write(".pi/agent/extensions/agent-cli/settings.json", { program: "/nowhere/agent-cli" });
@@ -92,6 +93,10 @@ export const PEERS = {
     compact: (place) => place.run([...codex(place), "-c", "model_auto_compact_token_limit=2000", "resume", "--last", "Go on at last."]),
     taught: FACTS,
     session: linesOf(".codex/sessions", /"response_item".*"type":"function_call"/, /"type":"function_call_output"/),
+    resume(place, file, report, text) {
+      place.write(join(".codex", report.place), readFileSync(file, "utf8"));
+      return place.run([...codex(place), "resume", report.session_id, text]);
+    },
   },
   qwen: {
     prepare(place) {
@@ -130,6 +135,10 @@ export const PEERS = {
         place.env.XDG_DATA_HOME = join(place.home, "other");
         await place.run([opencode(place)[0], "import", file]);
       },
+    },
+    async resume(place, file, report, text) {
+      await place.run([opencode(place)[0], "import", file]);
+      await place.run([opencode(place)[0], "run", "--session", report.session_id, "--model", "mock/mock", text]);
     },
   },
 };

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { resumeExported } from "./exported.mjs";
 import { mend } from "./mend.mjs";
 import { FACT, INVENTORY, QUESTION, startModel } from "./model.mjs";
 import { PEERS } from "./peers.mjs";
@@ -86,7 +87,8 @@ async function drive(name, peers, bin) {
     const told = taught(peer, [...compacted, ...model.requests.slice(before)]);
     const mended = await mend(peer, place, model);
     await peer.finish?.(place);
-    return [told, ...mended].map((line) => `\n  ${line}`).join("");
+    const exported = await resumeExported(name, peer, place, model);
+    return [told, ...mended, ...exported].map((line) => `\n  ${line}`).join("");
   } finally {
     model.stop();
     if (process.env.KEEP_HOME) console.log(`home: ${home}`);
