@@ -48,7 +48,6 @@ export async function goOn(model, say) {
 
 /** Returns what was said of each damage; the peer has gone on with the repaired copy. */
 export async function mend(peer, place, model) {
-  if (!peer.session) return [];
   for (const text of [QUESTION, QUESTION]) await peer.say(place, text);
   const file = await peer.session.damaged(place);
   const examined = async () => (await place.run([place.bin, "doctor", file]).catch(({ message }) => message)).split("\n").map((line) => line.trim());

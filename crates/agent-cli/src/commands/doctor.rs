@@ -27,7 +27,7 @@ use session_finder::{Bytes, IN_MEMORY};
 /// Read every line of a session and report all damage.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// The session file, or - for standard input.
+    /// A file, an id or its beginning, newest, AGENT:newest, or - for standard input.
     pub session: PathBuf,
     /// Write a copy without the damage, for the agent that wrote the session.
     #[arg(long, requires = "out")]
