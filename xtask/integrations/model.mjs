@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 
 /** What the model tells once, and what is asked for after a compaction took it out of the context. */
 export const FACT = "the spare key hangs below the blue walrus";
-export const INVENTORY = "Read the inventory aloud.";
+export const INVENTORY = "Read the inventory aloud. Never sail without a lamp.";
 export const QUESTION = "Find the spare key.";
 /** What is answered as if it filled the context. */
 export const FILL = "Fill the context.";
@@ -17,12 +17,14 @@ const SHORT = `Work goes on.\n${Array.from({ length: 20 }, (_, n) => line(n + 50
 const textOf = (content) =>
   typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? textOf(part.content ?? "")).join("\n");
 
-/** Returns a request as `{ tools, turns }`; a turn is `{ role, text }`, with the role `tool` for a result. */
+/** Returns a request as `{ tools, turns }`; a turn is `{ role, text, calls, result }`, with the role `tool` for a result. */
 function read({ messages, input, tools = [] }) {
   const names = tools.flatMap((tool) => (tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name]));
   const turns = (messages ?? (typeof input === "string" ? [{ role: "user", content: input }] : input)).map((item) => {
     const isResult = item.role === "tool" || item.type?.endsWith("_output") || item.content?.[0]?.type === "tool_result";
-    return { role: isResult ? "tool" : (item.role ?? "other"), text: textOf(isResult && item.output ? item.output : item.content) };
+    const calls = item.type === "function_call" ? [item.call_id] : (item.tool_calls ?? []).map(({ id }) => id);
+    const result = isResult ? (item.call_id ?? item.tool_call_id) : undefined;
+    return { role: isResult ? "tool" : (item.role ?? "other"), text: textOf(isResult && item.output ? item.output : item.content), calls, result };
   });
   return { tools: names, turns };
 }
@@ -37,9 +39,9 @@ function answerTo({ tools, turns }) {
 }
 
 const WIRES = {
-  "/chat/completions": ({ text, call, arguments: given }, tokens) => {
+  "/chat/completions": ({ text, call, arguments: given }, tokens, id) => {
     const delta = call
-      ? { tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: call[1], arguments: JSON.stringify(given) } }] }
+      ? { tool_calls: [{ index: 0, id, type: "function", function: { name: call[1], arguments: JSON.stringify(given) } }] }
       : { content: text };
     const chunk = (choices, more) => ({ id: "c1", object: "chat.completion.chunk", created: 1, model: "mock", choices, ...more });
     const usage = { prompt_tokens: tokens, completion_tokens: 20, total_tokens: tokens + 20 };
@@ -50,9 +52,9 @@ const WIRES = {
       [null, "[DONE]"],
     ];
   },
-  "/responses": ({ text, call, arguments: given }, tokens) => {
+  "/responses": ({ text, call, arguments: given }, tokens, id) => {
     const item = call
-      ? { type: "function_call", id: "fc_1", call_id: "call_1", ...(call[0] && { namespace: call[0] }), name: call[1], arguments: JSON.stringify(given), status: "completed" }
+      ? { type: "function_call", id: `fc_${id}`, call_id: id, ...(call[0] && { namespace: call[0] }), name: call[1], arguments: JSON.stringify(given), status: "completed" }
       : { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] };
     const usage = { input_tokens: tokens, input_tokens_details: { cached_tokens: 0 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: tokens + 20 };
     const response = { id: "r1", object: "response", created_at: 1, model: "mock", status: "completed", output: [item], usage };
@@ -78,7 +80,8 @@ export async function startModel() {
       const body = JSON.parse(bytes);
       const told = read(body);
       requests.push({ ...told, bytes });
-      const events = WIRES[wire](answerTo(told), told.turns.at(-1)?.text.includes(FILL) && told.tools.length > 0 ? 99_000 : Math.ceil(bytes.length / 4));
+      const tokens = told.turns.at(-1)?.text.includes(FILL) && told.tools.length > 0 ? 99_000 : Math.ceil(bytes.length / 4);
+      const events = WIRES[wire](answerTo(told), tokens, `call_${requests.length}`);
       if (process.env.MODEL_LOG) console.error(wire, JSON.stringify(told.turns.map(({ role, text }) => `${role}: ${text.slice(0, 60)}`)), JSON.stringify(told.tools.map(([, name]) => name)));
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const [name, data] of events) {

@@ -1,24 +1,39 @@
 // The peers: what is written before they run, how they are told something, and how they compact.
-import { readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { damageDocument, damageLines } from "./mend.mjs";
 import { FILL } from "./model.mjs";
+
+/** What the hook tells after a compaction: facts, ids and a call as an example. */
+const FACTS = /\d+ entries left the context in this compaction\.[^]*call the tool `recall`[^]*\{"query":[^]*\[?[\w-]{8,}\]?\.?\n/;
 
 const compat = { supportsDeveloperRole: false, supportsReasoningEffort: false, supportsStore: false };
 const model = { id: "mock", name: "Mock", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 100000, maxTokens: 4000 };
 const provider = (url) => ({ baseUrl: url, api: "openai-completions", apiKey: "none", compat, models: [model] });
 
-/** Returns the text of the only file with this end below a folder. */
-function textBelow(folder, end) {
-  const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(end));
-  if (files.length !== 1) throw new Error(`${folder} has ${files.length} files *${end}`);
-  return readFileSync(join(folder, files[0]), "utf8");
+/** Returns the only file of lines below a folder. */
+function linesBelow(folder) {
+  const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(".jsonl"));
+  if (files.length !== 1) throw new Error(`${folder} has ${files.length} files of lines`);
+  return join(folder, files[0]);
 }
+
+/** A session of lines, in the only file below a folder, which is damaged and replaced where it is. */
+const linesOf = (folder, isCall, isResult) => ({
+  damaged(place) {
+    const file = linesBelow(join(place.home, folder));
+    writeFileSync(file, damageLines(readFileSync(file, "utf8"), isCall, isResult));
+    return file;
+  },
+});
+
+const family = (folder) => linesOf(folder, /"type":"toolCall"/, /"role":"toolResult"/);
 
 /** Compacts in a run that takes commands as JSON lines, and checks whose compaction it was. */
 async function compactByRpc(place, command, sessions, isOurs) {
-  const answer = await place.dialogue([...command, "--mode", "rpc", "-c"], { type: "compact" }, ({ type, command }) => type === "response" && command === "compact");
+  const answer = await place.dialogue([...command, "--mode", "rpc", "-c"], [{ type: "compact" }], ({ type, command }) => type === "response" && command === "compact");
   if (!answer?.success) throw new Error(`compact: ${JSON.stringify(answer)}`);
-  const compaction = textBelow(join(place.home, sessions), ".jsonl").split("\n").findLast((line) => line.includes('"type":"compaction"'));
+  const compaction = readFileSync(linesBelow(join(place.home, sessions)), "utf8").split("\n").findLast((line) => line.includes('"type":"compaction"'));
   if (compaction?.includes('"planHash"') !== isOurs) throw new Error(`whose compaction is this? ${compaction?.slice(0, 300)}`);
 }
 
@@ -30,6 +45,8 @@ const codex = (place) => [place.installed("codex/node_modules/.bin/codex"), "exe
 const opencode = (place) => [place.installed(`opencode/node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`), "run", "-c", "--model", "mock/mock"];
 const qwen = (place) => [place.node, place.installed("qwen/node_modules/@qwen-code/qwen-code/cli-entry.js"), "--yolo", "-c", "-p"];
 
+const said = (content) => ({ type: "user", session_id: "", parent_tool_use_id: null, message: { role: "user", content } });
+
 export const PEERS = {
   pi: {
     prepare(place) {
@@ -38,7 +55,9 @@ export const PEERS = {
     },
     say: (place, text) => place.run([...pi(place), "-c", "-p", text]),
     compact: (place) => compactByRpc(place, pi(place), ".pi/agent/sessions", true),
-    taught: "search for it with `recall`",
+    taught: /search for it with `recall`/,
+    session: family(".pi/agent/sessions"),
+    resume: (place, file, _, text) => place.run([...pi(place), "--session", file, "-p", text]),
     // Without agent-cli it compacts by itself.
     async finish(place) {
       place.write(".pi/agent/extensions/agent-cli/settings.json", { program: "/nowhere/agent-cli" });
@@ -53,16 +72,31 @@ export const PEERS = {
     },
     say: (place, text) => place.run([...omp(place), "-c", "-p", text]),
     compact: (place) => compactByRpc(place, omp(place), ".omp/agent/sessions", true),
-    taught: "search for it with `recall`",
+    taught: /search for it with `recall`/,
+    session: family(".omp/agent/sessions"),
   },
   codex: {
     prepare(place) {
       const own = `name = "mock"\nbase_url = "${place.url}"\nwire_api = "responses"`;
       place.write(".codex/config.toml", `model = "mock"\nmodel_provider = "mock"\n\n[model_providers.mock]\n${own}\n`);
     },
+    // As its own dialogue /hooks stores it, once the user agrees.
+    async trust(place) {
+      const lines = [{ id: 1, method: "initialize", params: { clientInfo: { name: "run", version: "1" } } }, { id: 2, method: "hooks/list", params: { cwds: [place.work] } }];
+      const { result } = await place.dialogue([codex(place)[0], "app-server"], lines, ({ id }) => id);
+      const [{ key, currentHash, trustStatus }] = result.data[0].hooks;
+      if (trustStatus !== "untrusted") throw new Error(`the hook is ${trustStatus}`);
+      appendFileSync(join(place.home, ".codex/config.toml"), `\n[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = "${currentHash}"\n`);
+    },
     say: (place, text) => place.run([...codex(place), "resume", "--last", text]),
     // The turn begins with a compaction, because the context is over the limit.
     compact: (place) => place.run([...codex(place), "-c", "model_auto_compact_token_limit=2000", "resume", "--last", "Go on at last."]),
+    taught: FACTS,
+    session: linesOf(".codex/sessions", /"response_item".*"type":"function_call"/, /"type":"function_call_output"/),
+    resume(place, file, report, text) {
+      place.write(join(".codex", report.place), readFileSync(file, "utf8"));
+      return place.run([...codex(place), "resume", report.session_id, text]);
+    },
   },
   qwen: {
     prepare(place) {
@@ -70,7 +104,10 @@ export const PEERS = {
       place.write(".qwen/settings.json", { security: { auth: { selectedType: "openai" } }, memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false } });
     },
     say: (place, text) => place.run([...qwen(place), text]),
-    compact: (place) => place.run([...qwen(place), "/compress"]),
+    // One run: what its hook tells is not stored, and told again to a run that resumes.
+    compact: (place) => place.dialogue([...qwen(place).slice(0, -1), "--input-format", "stream-json", "--output-format", "stream-json"], ["/compress", "Go on at last."].map(said), ({ type }) => type === "result"),
+    taught: FACTS,
+    session: linesOf(".qwen/projects", /"functionCall":/, /"functionResponse":/),
   },
   opencode: {
     prepare(place) {
@@ -81,6 +118,27 @@ export const PEERS = {
     },
     say: (place, text) => place.run([...opencode(place), text]),
     compact: (place) => place.run([...opencode(place), FILL]),
-    taught: "left the context in this compaction",
+    taught: FACTS,
+    session: {
+      damage: ["cut off", "a result is gone", "written twice"],
+      async damaged(place) {
+        const printed = async (...args) => {
+          const text = await place.run([opencode(place)[0], ...args]);
+          return text.slice(text.search(/^[[{]/m), text.search(/[\]}]\s*$/) + 1);
+        };
+        const [{ id }] = JSON.parse(await printed("session", "list", "--format", "json"));
+        place.write("export.json", damageDocument(await printed("export", id)));
+        return join(place.home, "export.json");
+      },
+      // Another machine, where the session is not.
+      async restored(place, file) {
+        place.env.XDG_DATA_HOME = join(place.home, "other");
+        await place.run([opencode(place)[0], "import", file]);
+      },
+    },
+    async resume(place, file, report, text) {
+      await place.run([opencode(place)[0], "import", file]);
+      await place.run([opencode(place)[0], "run", "--session", report.session_id, "--model", "mock/mock", text]);
+    },
   },
 };

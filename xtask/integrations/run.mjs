@@ -6,6 +6,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { resumeExported } from "./exported.mjs";
+import { mend } from "./mend.mjs";
 import { FACT, INVENTORY, QUESTION, startModel } from "./model.mjs";
 import { PEERS } from "./peers.mjs";
 
@@ -49,20 +51,20 @@ class Place {
     });
   }
 
-  /** Runs a peer that speaks JSON lines, and ends it once a line of it satisfies `isEnd`. */
-  async dialogue(command, line, isEnd) {
-    let answer;
+  /** Runs a peer that speaks JSON lines, and tells it the next one whenever a line of it satisfies `isAnswer`. */
+  async dialogue(command, lines, isAnswer) {
+    const answers = [];
     await this.run(command, (child) => {
+      const tell = () => (answers.length < lines.length ? child.stdin.write(`${JSON.stringify(lines[answers.length])}\n`) : child.stdin.end());
       let rest = "";
       child.stdout.on("data", (text) => {
-        const lines = (rest + text).split("\n");
-        rest = lines.pop();
-        answer ??= lines.filter((each) => each.startsWith("{")).map((each) => JSON.parse(each)).find(isEnd);
-        if (answer) child.stdin.end();
+        const told = (rest + text).split("\n");
+        rest = told.pop();
+        for (const answer of told.filter((each) => each.startsWith("{")).map((each) => JSON.parse(each)).filter(isAnswer)) tell(answers.push(answer));
       });
-      child.stdin.write(`${JSON.stringify(line)}\n`);
+      tell();
     });
-    return answer;
+    return answers.at(-1);
   }
 }
 
@@ -74,14 +76,19 @@ async function drive(name, peers, bin) {
     const place = new Place(peers, bin, home, model.url);
     await peer.prepare(place);
     await place.run([place.bin, "setup", name]);
+    await peer.trust?.(place);
     for (const text of [INVENTORY, "Go on."]) await peer.say(place, text);
+    let before = model.requests.length;
     await peer.compact(place);
-    const before = model.requests.length;
+    const compacted = model.requests.slice(before);
+    before = model.requests.length;
     await peer.say(place, QUESTION);
-    const asked = check(model.requests.slice(before));
-    if (peer.taught && !asked.bytes.includes(peer.taught)) throw new Error(`the summary does not end with ${peer.taught}`);
+    check(model.requests.slice(before));
+    const told = taught(peer, [...compacted, ...model.requests.slice(before)]);
+    const mended = await mend(peer, place, model);
     await peer.finish?.(place);
-    return asked.bytes.includes("left the context in this compaction") ? "; the hook told what left the context" : "";
+    const exported = await resumeExported(name, peer, place, model);
+    return [told, ...mended, ...exported].map((line) => `\n  ${line}`).join("");
   } finally {
     model.stop();
     if (process.env.KEEP_HOME) console.log(`home: ${home}`);
@@ -98,7 +105,17 @@ function check(requests) {
   if (!told) throw new Error(`recall was not called; the tools were ${asked.tools.map(([, tool]) => tool)}`);
   const result = told.turns.at(-1).text;
   if (!result.includes(FACT)) throw new Error(`recall does not tell the fact: ${result.slice(0, 600)}`);
-  return asked;
+}
+
+/** Checks that every request after the compaction says that recall exists; returns what the first one says. */
+function taught({ taught }, requests) {
+  // Until recall tells the fact, a request without it is one after the compaction.
+  const after = requests.filter(({ tools, bytes }) => tools.length > 0 && !bytes.includes(FACT));
+  const said = after.map(({ turns }) => turns.map(({ text }) => text.match(taught)?.[0]).find(Boolean));
+  if (said.length === 0 || said.includes(undefined)) throw new Error(`${said.filter(Boolean).length} of ${said.length} requests after the compaction say ${taught}`);
+  // Four letters are counted as a token.
+  if (said[0].length > 4 * 300) throw new Error(`more than 300 tokens: ${said[0]}`);
+  return `told in ${said.length} requests: ${said[0].replace(/\s+/g, " ").slice(0, 700)}`;
 }
 
 const words = process.argv.slice(2);

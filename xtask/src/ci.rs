@@ -20,7 +20,7 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 15] = [
+const STEPS: [Step; 16] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
@@ -34,6 +34,22 @@ const STEPS: [Step; 15] = [
     }),
     ("book", book),
     ("tests, tidy among them", tests),
+    // Behind a feature, because it compiles SQLite: half a minute.
+    ("opencode's database", |_| {
+        let of = [
+            "--quiet",
+            "--package",
+            "session-finder",
+            "--features",
+            "opencode-db",
+        ];
+        succeed(
+            cargo(&["clippy", "--all-targets"])
+                .args(of)
+                .args(["--", "--deny", "warnings"]),
+        )?;
+        succeed(cargo(&["test"]).args(of))
+    }),
     ("examples", |_| examples()),
     ("rpc client", |_| rpc_client::run()),
     ("page in a browser", |skipped| match browser::missing() {

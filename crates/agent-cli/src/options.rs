@@ -61,7 +61,7 @@ pub enum ProfileArg {
 /// The session, and where on its tree to stand.
 #[derive(Debug, Clone, Args)]
 pub struct SessionArgs {
-    /// The session file, or - for standard input.
+    /// A file, an id or its beginning, newest, AGENT:newest, or - for standard input.
     pub session: PathBuf,
     /// Stand at this entry instead of the last one; `root` is before everything.
     #[arg(long, value_name = "ID")]

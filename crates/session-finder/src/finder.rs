@@ -143,7 +143,7 @@ impl Finder {
 const BEGINNING: u64 = 256 * 1024;
 
 /// Returns the tree of a session's beginning, of whichever format.
-fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
+pub(crate) fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
     let bytes = unpacked_beginning(bytes, BEGINNING);
     let Some(format) = detect(&bytes) else {
         return Some(decode_bytes(bytes).tree);

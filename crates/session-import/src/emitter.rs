@@ -25,7 +25,7 @@ use crate::{IMPORT_ENTRY, Origin};
 pub(crate) const LEAF_ENTRY: &str = "agent-cli/leaf";
 
 /// What stands in the place of a result that the source does not have.
-const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
+pub(crate) const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
 
 /// The longest id of a source that is taken over.
 const LONGEST_ID: usize = 80;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
-use crate::llm::{LlmMessage, Wording, acknowledgement, convert_to_llm, resumed};
+use crate::llm::{LlmMessage, Wording, acknowledgement, convert_message, resumed};
 use crate::message::{AgentMessage, Block, Content, current_system};
-use crate::pairing::{RoleOrder, pair_calls};
+use crate::pairing::{RoleOrder, pair_calls_of};
 use crate::tree::{EntryIndex, SessionPath};
 
 /// Which rules a context is rebuilt by.
@@ -87,8 +87,12 @@ impl SessionContext {
 
     /// Returns what would be sent to a model: converted, paired and in the order that it accepts.
     pub fn to_llm(&self, order: RoleOrder) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
-        let messages = self.messages().map(|(_, message)| message);
-        pair_calls(convert_to_llm(messages, Wording::Own), order)
+        let messages = self.messages().filter_map(|(entry, message)| {
+            let message = convert_message(message, Wording::Own)?;
+            Some((entry, message))
+        });
+        let (entries, messages): (Vec<_>, Vec<_>) = messages.unzip();
+        pair_calls_of(messages, order, &entries)
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::calls::{CallEvent, each_pair};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
+use crate::entry::EntryId;
 use crate::llm::{LlmMessage, acknowledgement, missing_result_text, orphan_result_text};
 use crate::message::{AssistantMessage, Block, Content, StopReason, ToolResultMessage};
 
@@ -26,6 +27,15 @@ pub fn pair_calls(
     messages: Vec<LlmMessage>,
     order: RoleOrder,
 ) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
+    pair_calls_of(messages, order, &[])
+}
+
+/// The same; `entries` are those that the messages come from.
+pub(crate) fn pair_calls_of(
+    messages: Vec<LlmMessage>,
+    order: RoleOrder,
+    entries: &[&EntryId],
+) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::default();
     let mut results = BTreeMap::new();
     each_pair(messages.iter().map(CallEvent::from), |call, _, result| {
@@ -38,9 +48,15 @@ pub fn pair_calls(
         let Some(message) = messages[place].take() else {
             continue;
         };
+        let mut warn = |text: String| {
+            let kind = DiagnosticKind::UnpairedToolCall;
+            let mut warning = Diagnostic::new(Severity::Warning, kind, text);
+            warning.entry_id = entries.get(place).copied().cloned();
+            diagnostics.push(warning);
+        };
         match message {
             LlmMessage::Assistant(mut answer) => {
-                let calls = drop_repeated_calls(&mut answer.content, &mut diagnostics);
+                let calls = drop_repeated_calls(&mut answer.content, &mut warn);
                 let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
                 if answer.content.is_empty() && failed {
                     continue; // an empty failed attempt says nothing
@@ -49,12 +65,12 @@ pub fn pair_calls(
                 for (number, id, name) in calls {
                     let result = results.get(&(place, number));
                     let result = result.and_then(|at| messages[*at].take());
-                    let missing = || missing_result(id, name, &mut diagnostics);
+                    let missing = || missing_result(id, name, &mut warn);
                     paired.push(result.unwrap_or_else(missing));
                 }
             }
             LlmMessage::ToolResult(result) => {
-                paired.push(told_result(result, &mut diagnostics));
+                paired.push(told_result(result, &mut warn));
             }
             other => paired.push(other),
         }
@@ -137,7 +153,7 @@ impl<'a> OpenCalls<'a> {
 /// Takes calls that repeat an id within one answer out of it. Returns numbers, ids and names of the calls that remain.
 fn drop_repeated_calls(
     content: &mut Content,
-    diagnostics: &mut Diagnostics,
+    warn: &mut impl FnMut(String),
 ) -> Vec<(usize, String, String)> {
     let mut calls = Vec::new();
     let mut numbers = 0..;
@@ -152,12 +168,10 @@ fn drop_repeated_calls(
             if fresh {
                 calls.push((number, call.id.clone(), call.name.clone()));
             } else {
-                let text = format!(
+                warn(format!(
                     "call {} stands twice in one answer; the first counts",
                     call.id
-                );
-                let kind = DiagnosticKind::UnpairedToolCall;
-                diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
+                ));
             }
             fresh
         });
@@ -165,10 +179,10 @@ fn drop_repeated_calls(
     calls
 }
 
-fn missing_result(id: String, name: String, diagnostics: &mut Diagnostics) -> LlmMessage {
-    let text = format!("call {id} ({name}) has no result; a placeholder is sent");
-    let kind = DiagnosticKind::UnpairedToolCall;
-    diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
+fn missing_result(id: String, name: String, warn: &mut impl FnMut(String)) -> LlmMessage {
+    warn(format!(
+        "call {id} ({name}) has no result; a placeholder is sent"
+    ));
     LlmMessage::ToolResult(ToolResultMessage {
         tool_call_id: id,
         tool_name: name,
@@ -178,13 +192,11 @@ fn missing_result(id: String, name: String, diagnostics: &mut Diagnostics) -> Ll
     })
 }
 
-fn told_result(result: ToolResultMessage, diagnostics: &mut Diagnostics) -> LlmMessage {
-    let text = format!(
+fn told_result(result: ToolResultMessage, warn: &mut impl FnMut(String)) -> LlmMessage {
+    warn(format!(
         "result {} ({}) answers no call of this context; it is told as text",
         result.tool_call_id, result.tool_name
-    );
-    let kind = DiagnosticKind::UnpairedToolCall;
-    diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
+    ));
     let lead = orphan_result_text(&result.tool_name);
     let mut blocks = vec![Block::text(lead)];
     match result.content {

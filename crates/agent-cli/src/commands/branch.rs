@@ -24,7 +24,7 @@ use std::path::PathBuf;
 /// Go to another point of the session, with or without a summary of what is left.
 #[derive(Debug, Args)]
 pub struct BranchArgs {
-    /// The session file, or - for standard input.
+    /// A file, an id or its beginning, newest, AGENT:newest, or - for standard input.
     pub session: PathBuf,
     /// Leave from this entry instead of the last one.
     #[arg(long, value_name = "ID")]

@@ -27,7 +27,7 @@ use session_finder::{Bytes, IN_MEMORY};
 /// Read every line of a session and report all damage.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// The session file, or - for standard input.
+    /// A file, an id or its beginning, newest, AGENT:newest, or - for standard input.
     pub session: PathBuf,
     /// Write a copy without the damage, for the agent that wrote the session.
     #[arg(long, requires = "out")]
@@ -86,7 +86,12 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
         diagnostics.push(diagnostic.at_line(tree.line(index)).of_entry(id));
     }
     let context = build_context(&tree.path(tree.leaf()), ContextRules::Own);
-    let (messages, paired) = context.to_llm(RoleOrder::Any);
+    let (messages, mut paired) = context.to_llm(RoleOrder::Any);
+    for found in paired.iter_mut().filter(|_| foreign.is_none()) {
+        let entry = found.entry_id.as_ref();
+        let entry = entry.and_then(|id| tree.find(id.as_str()));
+        found.line = entry.map(|entry| tree.line(entry));
+    }
     diagnostics.extend(paired);
     diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
     refuse_failed_reads(tree, &session.path)?;

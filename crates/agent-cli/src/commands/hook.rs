@@ -41,6 +41,9 @@ const ANSWER: TokenCount = TokenCount(300);
 /// The most characters of one fact.
 const FACT: usize = 160;
 
+/// The most bytes of a word or an id in the example.
+const WORD: usize = 100;
+
 /// The facts that a model needs even if it asks for nothing, the weightiest first.
 const KINDS: [(LedgerKind, &str); 4] = [
     (LedgerKind::Pin, "pinned by the user"),
@@ -124,11 +127,14 @@ fn facts_of(tree: &SessionTree) -> Option<String> {
     let counter = Profile::Own.counter();
     // More than fits, to choose from.
     let removed = removed_facts(tree, TokenCount(4 * ANSWER.0))?;
-    let id = tree.header().map_or("", |header| header.id.as_str());
+    let mut call = json!({ "query": example(&removed.items) });
+    let id = tree.header().map(|header| header.id.as_str());
+    if let Some(id) = id.filter(|id| id.len() <= WORD) {
+        call["session"] = json!(id);
+    }
     let mut text = format!(
-        "{} entries left the context in this compaction. They are on disk: before you say that something is unknown, ask again or guess, call the tool `recall` of the server agent-cli with rare words, for example {{\"query\":\"{}\",\"session\":\"{id}\"}}.\n",
+        "{} entries left the context in this compaction. They are on disk: before you say that something is unknown, ask again or guess, call the tool `recall` of the server agent-cli with rare words, for example {call}.\n",
         removed.entries,
-        example(&removed.items),
     );
     let mut named = Vec::new();
     for (kind, what) in KINDS {
@@ -166,8 +172,9 @@ fn facts_of(tree: &SessionTree) -> Option<String> {
 /// Returns words to search for: the path of a file that was changed, or what a fact begins with.
 fn example(items: &[LedgerItem]) -> String {
     let is_plain = |word: &&str| {
-        word.chars()
-            .all(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
+        let mut letters = word.chars();
+        word.len() <= WORD
+            && letters.all(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
     };
     let mut files = items.iter().filter(|item| item.kind == LedgerKind::File);
     let path = files.find_map(|item| {

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::files::{open_session, read_bytes, write_new};
 use crate::options::Global;
 use crate::ui::{clean, heading, row};
-use session_finder::{Bytes, Converted, convert};
+use session_finder::{Bytes, Converted, convert, session_path};
 
 /// Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new session.
 ///
@@ -21,7 +21,7 @@ use session_finder::{Bytes, Converted, convert};
 /// session each time. The report says what was mapped, skipped and lost.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The session of another program, or - for standard input.
+    /// The session of another program, its id, or - for standard input.
     pub file: PathBuf,
     /// Write the session to this new file.
     #[arg(long, value_name = "FILE")]
@@ -30,7 +30,7 @@ pub struct ImportArgs {
 
 pub(super) fn run(args: &ImportArgs, _: &Global) -> Result<Outcome, Error> {
     check_new(&args.out)?;
-    let path = &args.file;
+    let path = &*session_path(&args.file)?;
     let bytes = read_bytes(path)?;
     let Some(format) = detect(&bytes.beginning(path)?) else {
         if let Bytes::File = bytes {

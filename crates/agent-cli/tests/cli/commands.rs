@@ -249,7 +249,7 @@ fn help() {
 
     Arguments:
       <SESSION>
-              The session file, or - for standard input
+              A file, an id or its beginning, newest, AGENT:newest, or - for standard input
 
     Options:
           --leaf <ID>

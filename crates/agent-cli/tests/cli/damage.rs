@@ -469,3 +469,35 @@ fn doctor_fails_on_errors_and_not_on_warnings() {
     assert!(output.stdout.contains("warning"), "{output}");
     assert_eq!(output.code, Some(0));
 }
+
+#[test]
+fn doctor_names_the_lines_of_calls_and_results_that_are_alone() {
+    let env = TestEnv::sample();
+    let text = test_support::session(SAMPLE);
+    let lines: Vec<&str> = text.lines().collect();
+    // The newest call is gone, and the result of the one before.
+    let newest = |part: &str, back: usize| {
+        let places = (0..lines.len()).rev();
+        let mut places = places.filter(|place| lines[*place].contains(part));
+        places.nth(back).expect(part)
+    };
+    let gone = [
+        newest("\"type\":\"toolCall\"", 0),
+        newest("\"role\":\"toolResult\"", 1),
+    ];
+    let left = lines.iter().enumerate();
+    let left = left.filter(|(place, _)| !gone.contains(place));
+    let left = left.map(|(_, line)| format!("{line}\n"));
+    env.write("s.jsonl", left.collect::<String>());
+    assert_snapshot!(env.run(&["doctor", "s.jsonl"]).stdout, @"
+    22 entries on 23 lines
+      warning line 21: its parent e20 is not there; joined to e19
+      warning line 22: its parent e22 is not there; joined to e21
+      warning line 20: call c4 (write) has no result; a placeholder is sent
+      warning line 22: result c5 (bash) answers no call of this context; it is told as text
+    ");
+    env.run(&["doctor", "s.jsonl", "--repair", "--out", "new.jsonl"])
+        .success();
+    let found = env.json(&["doctor", "new.jsonl"]);
+    assert_eq!(found["diagnostics"], json!([]));
+}

@@ -71,6 +71,19 @@ fn every_reading_command_takes_sessions_of_other_programs() {
 }
 
 #[test]
+fn a_rollout_that_is_being_appended_is_read_as_of_now() {
+    let env = env();
+    let before = env.messages("codex.jsonl");
+    let mut bytes = env.read("codex.jsonl");
+    bytes.extend(
+        b"{\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"type\":\"response_item\",\"payload\":{\"ty",
+    );
+    env.write("codex.jsonl", &bytes);
+    assert_eq!(env.messages("codex.jsonl"), before);
+    assert_eq!(env.read("codex.jsonl"), bytes);
+}
+
+#[test]
 fn inspect_says_what_was_read() {
     let env = env();
     let text = env.run(&["inspect", "claude.jsonl"]).success();

@@ -200,3 +200,39 @@ fn sessions_of_other_agents_are_listed_and_opened_by_name() {
     error: no file and no session is called 88; agent-cli sessions list --all shows those that are there
     ");
 }
+
+#[test]
+fn every_reading_command_takes_names_of_sessions() {
+    let env = TestEnv::new();
+    let cwd = env.folder().canonicalize().expect("the folder");
+    let text = include_str!("../../../session-import/tests/fixtures/claude-compaction.jsonl");
+    let text = text.replace("/workspace/project", cwd.to_str().expect("text"));
+    let id = "11111111-2222-4333-8444-555555555555";
+    let folder = env.home().join(".claude/projects/-work");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join(format!("{id}.jsonl")), text).expect("written");
+    for name in [id, "1111", "newest", "claude:newest", "claude:1111"] {
+        for command in [
+            &["inspect", name][..],
+            &["tree", name],
+            &["context", name],
+            &["plan", name],
+            &["loss", name],
+            &["recall", name, "question"],
+            &["summaries", name],
+            &["doctor", name],
+            &["compare", name],
+            &["files", name],
+            &["timeline", name],
+            &["handoff", name, "--out", "handoff.jsonl"],
+            &["import", name, "--out", "import.jsonl"],
+            &["export", name, "--to", "codex", "--out", "export.jsonl"],
+        ] {
+            let output = env.run(command);
+            assert!(matches!(output.code, Some(0 | 3)), "{command:?}: {output}");
+        }
+        for written in ["handoff.jsonl", "import.jsonl", "export.jsonl"] {
+            std::fs::remove_file(env.path(written)).expect(written);
+        }
+    }
+}

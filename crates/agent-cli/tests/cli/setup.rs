@@ -31,7 +31,8 @@ fn an_agent_is_set_up_and_that_is_taken_back() {
 #[test]
 fn files_that_setup_made_are_removed_again() {
     let env = TestEnv::new();
-    env.run(&["setup", "codex"]).success();
+    let told = env.run(&["setup", "codex"]).success();
+    assert!(told.contains("once you trust it"), "{told}");
     let folder = env.home().join(".codex");
     assert!(folder.join("config.toml").exists() && folder.join("hooks.json").exists());
     env.run(&["setup", "codex", "--undo"]).success();
@@ -92,6 +93,25 @@ fn a_hook_tells_what_a_compaction_removed() {
     --- stderr
     error: standard input is no JSON of a hook: expected value at line 1 column 1
     "#);
+}
+
+#[test]
+fn a_hook_is_brief_whatever_the_session_says() {
+    let env = TestEnv::new();
+    let long = "x".repeat(5000);
+    let lines = [
+        json!({ "type": "session", "version": 3, "id": long, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/work" }),
+        json!({ "type": "message", "id": long, "parentId": null, "timestamp": "2026-01-01T00:00:00.000Z",
+                "message": { "role": "user", "content": format!("Never {long} the schema."), "timestamp": 1 } }),
+        json!({ "type": "compaction", "id": "c", "parentId": long, "timestamp": "2026-01-01T00:00:00.000Z",
+                "summary": "Work went on.", "firstKeptEntryId": "c", "tokensBefore": 100 }),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    env.write("s.jsonl", &lines);
+    let input = json!({ "transcript_path": "s.jsonl" }).to_string();
+    let told = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
+    assert!(told.contains("1 entries left the context"), "{told}");
+    assert!(told.len() <= 1400, "{}: {told}", told.len());
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! The database of opencode, read with what its journal holds and never written to.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Path, PathBuf};
 
 use rusqlite::types::ValueRef;

@@ -10,6 +10,7 @@ use std::io::Write;
 use serde_json::Value;
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 
+use crate::emitter::INTERRUPTED;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
@@ -18,9 +19,6 @@ use crate::json::Object;
 /// What is said of a call or a result without its other half.
 const UNPAIRED: &str =
     "a service refuses a request that has one without the other, unless the agent fills it in";
-
-/// What stands in the place of a result that was never written.
-const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
 
 /// A change of a line.
 enum Edit {
@@ -47,10 +45,11 @@ enum Step {
 pub struct Examined {
     /// The damage, each with its line and what it does.
     pub diagnostics: Vec<Diagnostic>,
-    /// The changes of lines that undo it.
+    /// The changes of lines that undo it; of messages, by their number, where the file is one document.
     edits: BTreeMap<u64, Vec<Edit>>,
-    /// The file is one document that is written anew from what is whole.
-    is_cut_document: bool,
+    is_document: bool,
+    /// The document is written anew from what is whole.
+    is_cut: bool,
 }
 
 /// Collects damage and what undoes it.
@@ -122,7 +121,8 @@ impl Findings {
         Examined {
             diagnostics,
             edits: self.edits,
-            is_cut_document: false,
+            is_document: false,
+            is_cut: false,
         }
     }
 }
@@ -143,22 +143,23 @@ pub fn examine(format: Format, input: &Input) -> Result<Examined, ImportError> {
 }
 
 impl Examined {
-    /// Writes a copy without the damage, and returns how many lines differ.
+    /// Writes a copy without the damage, and returns how many lines, or messages of a document, differ.
     ///
     /// # Errors
     ///
     /// [`ImportError`] when reading or writing fails.
     pub fn repair(&self, input: &Input, out: &mut dyn Write) -> Result<u64, ImportError> {
-        if self.is_cut_document {
-            document::repair(input, out)?;
-            return Ok(1);
+        let changed = self.edits.len() as u64 + u64::from(self.is_cut);
+        if self.is_document {
+            document::repair(input, &self.edits, out)?;
+            return Ok(changed);
         }
         let mut ignored = Diagnostics::default();
         input.lines(input.bytes, &mut ignored, |line, _| {
             let edits = self.edits.get(&line.number).map_or(&[][..], Vec::as_slice);
             write_line(&line.text, edits, out)
         })?;
-        Ok(self.edits.len() as u64)
+        Ok(changed)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Claude Code and qwen-code: records that name their parents.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Value, json};
 use session_model::{DiagnosticKind, Severity};
@@ -65,15 +66,26 @@ struct Head {
 pub(super) fn examine(dialect: &Dialect, input: &Input) -> Result<Examined, ImportError> {
     let mut findings = Findings::default();
     let mut heads: Vec<Head> = Vec::new();
-    let mut uuids = BTreeSet::new();
+    let (mut uuids, mut known) = (BTreeSet::new(), BTreeSet::new());
     findings.records(input, |line, record, findings| {
         let Some(uuid) = record.filled("uuid") else {
             return;
         };
         let is_new = uuids.insert(uuid.clone());
-        if !is_new && !dialect.joins_uuids {
-            let text = "a second record with the same uuid; the file grows with each compaction, and tools that sum it up count it twice";
-            findings.add(Severity::Note, DiagnosticKind::DuplicateId, line, text);
+        let (is_repeated, severity, text) = match dialect.joins_uuids {
+            true => {
+                let mut hasher = DefaultHasher::new();
+                ["message", "timestamp"].map(|key| record.raw(key)).hash(&mut hasher);
+                let text = "a second record with the same uuid and content; the agent joins them, and the model reads it twice";
+                (!known.insert((uuid.clone(), hasher.finish())), Severity::Warning, text)
+            }
+            false => {
+                let text = "a second record with the same uuid; the file grows with each compaction, and tools that sum it up count it twice";
+                (!is_new, Severity::Note, text)
+            }
+        };
+        if is_repeated {
+            findings.add(severity, DiagnosticKind::DuplicateId, line, text);
             findings.edit(line, Edit::Drop);
             return;
         }

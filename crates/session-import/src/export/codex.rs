@@ -9,12 +9,10 @@ use session_model::{
 
 use super::steps::{Branch, Step, StepKind, blocks};
 use super::{ExportError, ExportReport, Target, ids};
+use crate::emitter::INTERRUPTED;
 
 /// The version that resumes what is written here.
 const VERSION: &str = "0.169.0";
-
-/// What stands in the place of a result that the session does not have.
-const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
 
 /// The longest id of a call that the service takes.
 const LONGEST_CALL_ID: usize = 64;

@@ -1,16 +1,18 @@
 //! pi: the same lines, without what it cannot read and the types that only oh-my-pi knows.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{
     AgentMessage, Block, CustomDraft, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind,
-    HeaderDraft, Leaf, SessionTree, Stamp, Timestamp,
+    HeaderDraft, Leaf, SessionTree, Stamp, Timestamp, ToolCall,
 };
 
 use super::{ExportError, ExportReport, Target};
-use crate::emitter::LEAF_ENTRY;
+use crate::emitter::{INTERRUPTED, LEAF_ENTRY};
 use crate::json::Object;
 
 /// Types of oh-my-pi that mean nothing to pi, the boundary aside.
@@ -43,45 +45,66 @@ pub(super) fn export(
         parent_session: None,
     };
     writeln!(out, "{}", line.line())?;
-    // The entry under which the children of each stand.
-    let mut stands: Vec<Option<EntryIndex>> = Vec::with_capacity(tree.len());
+    let (calls, results) = calls_and_results(tree);
+    let mut places: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut fresh = fresh_ids(tree);
+    // The id under which the children of each entry stand.
+    let mut stands: Vec<Option<String>> = Vec::with_capacity(tree.len());
     let mut last = None;
     for index in tree.indices() {
         let above = tree.parent(index);
-        let parent = above.and_then(|above| stands[above.as_usize()]);
-        match kept_line(tree, index, &mut report)? {
-            Some(text) => {
-                let is_same = parent == above && !tree.is_orphan(index);
-                let parent = parent.map(|parent| tree.id(parent));
-                match is_same {
-                    true => writeln!(out, "{text}")?,
-                    false => writeln!(out, "{}", with_parent(&text, parent))?,
-                }
-                stands.push(Some(index));
-                last = Some(index);
-            }
-            None if tree.kind(index) == EntryKind::ResetBoundary => stands.push(None),
-            None => stands.push(parent),
+        let parent = above.and_then(|above| stands[above.as_usize()].clone());
+        let Some(kept) = kept(tree, index, &calls, &results, &mut report)? else {
+            let is_boundary = tree.kind(index) == EntryKind::ResetBoundary;
+            stands.push(parent.filter(|_| !is_boundary));
+            continue;
+        };
+        if let Some(first) = places.get(&kept.digest()) {
+            report.lose("entry that is written twice");
+            stands.push(stands[*first].clone());
+            continue;
         }
+        places.insert(kept.digest(), index.as_usize());
+        report.wrote(&kept.kind);
+        let is_same = parent.as_deref() == above.map(|above| tree.id(above));
+        match is_same && !tree.is_orphan(index) {
+            true => writeln!(out, "{}", kept.line)?,
+            false => writeln!(out, "{}", with_parent(&kept.line, parent.as_deref()))?,
+        }
+        let mut below = tree.id(index).to_owned();
+        for call in kept.open {
+            let at = tree.entry(index).ok().and_then(|entry| entry.timestamp);
+            let id = fresh.next().unwrap_or_default();
+            writeln!(
+                out,
+                "{}",
+                interrupted(&call, &id, &below, at.unwrap_or(begun))
+            )?;
+            report.wrote("message");
+            below = id;
+        }
+        last = Some(below.clone());
+        stands.push(Some(below));
     }
     if !report.written.contains_key("message") {
         return Err(ExportError::Empty);
     }
     let leaf = match leaf {
-        Leaf::At(index) => stands[index.as_usize()],
+        Leaf::At(index) => stands[index.as_usize()].clone(),
         Leaf::Root => None,
     };
     if leaf != last {
-        let at = last.and_then(|last| tree.entry(last).ok()?.timestamp);
-        let id = |index: EntryIndex| EntryId::new(tree.id(index));
-        let data = json!({ "reason": "export", "from": last.map(id) });
+        let at = last
+            .as_ref()
+            .and_then(|last| tree.entry(tree.find(last)?).ok()?.timestamp);
+        let data = json!({ "reason": "export", "from": last });
         let draft = EntryDraft::Custom(CustomDraft {
             custom_type: LEAF_ENTRY.to_owned(),
             data: RawJson::of(&data).ok(),
         });
         let stamp = Stamp {
-            id: EntryId::new(&fresh_id(tree)),
-            parent: leaf.map(id),
+            id: EntryId::new(&fresh.next().unwrap_or_default()),
+            parent: leaf.as_deref().map(EntryId::new),
             timestamp: at.unwrap_or(begun),
             part_of: None,
         };
@@ -91,12 +114,49 @@ pub(super) fn export(
     Ok(report)
 }
 
-/// Returns the line of an entry, unless pi cannot use it.
-fn kept_line(
+/// Returns the ids of all calls, and of those that have results.
+fn calls_and_results(tree: &SessionTree) -> (BTreeSet<String>, BTreeSet<String>) {
+    let (mut calls, mut results) = (BTreeSet::new(), BTreeSet::new());
+    let messages = tree.indices();
+    let messages = messages.filter(|index| tree.kind(*index) == EntryKind::Message);
+    for entry in messages.filter_map(|index| tree.entry(index).ok()) {
+        let EntryBody::Message(message) = &entry.body else {
+            continue;
+        };
+        if let AgentMessage::ToolResult(result) = &**message {
+            results.insert(result.tool_call_id.clone());
+        }
+        let content = message.content();
+        let own = content.iter().flat_map(|content| content.tool_calls());
+        calls.extend(own.map(|call| call.id.clone()));
+    }
+    (calls, results)
+}
+
+/// An entry that pi can use.
+struct Kept {
+    line: String,
+    kind: String,
+    /// The calls in it that have no result.
+    open: Vec<ToolCall>,
+}
+
+impl Kept {
+    fn digest(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.line.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Returns an entry, unless pi cannot use it.
+fn kept(
     tree: &SessionTree,
     index: EntryIndex,
+    calls: &BTreeSet<String>,
+    results: &BTreeSet<String>,
     report: &mut ExportReport,
-) -> Result<Option<String>, ExportError> {
+) -> Result<Option<Kept>, ExportError> {
     let Ok(entry) = tree.entry(index) else {
         report.lose("entry that cannot be read");
         return Ok(None);
@@ -113,6 +173,7 @@ fn kept_line(
         report.lose(&format!("entry of type {kind}"));
         return Ok(None);
     }
+    let mut open = Vec::new();
     if let EntryBody::Message(message) = &entry.body {
         let blocks = message
             .content()
@@ -121,16 +182,46 @@ fn kept_line(
         for _ in blocks.iter().filter(is_gone) {
             report.lose("image whose bytes are in another file");
         }
-        if let AgentMessage::Other { .. } = &**message {
-            report.lose("message of a role that is not known");
+        match &**message {
+            AgentMessage::Other { .. } => report.lose("message of a role that is not known"),
+            AgentMessage::ToolResult(result) if !calls.contains(&result.tool_call_id) => {
+                report.lose("result without its call");
+                return Ok(None);
+            }
+            AgentMessage::Assistant(answer) => {
+                let own = answer.content.tool_calls();
+                open.extend(own.filter(|call| !results.contains(&call.id)).cloned());
+            }
+            _ => {}
         }
     }
     let Ok(line) = String::from_utf8(tree.raw_line(index)?) else {
         report.lose("entry with bytes that are no text");
         return Ok(None);
     };
-    report.wrote(kind);
-    Ok(Some(line.trim().to_owned()))
+    Ok(Some(Kept {
+        line: line.trim().to_owned(),
+        kind: kind.to_owned(),
+        open,
+    }))
+}
+
+/// Returns the line that says that a call was interrupted.
+fn interrupted(call: &ToolCall, id: &str, parent: &str, at: Timestamp) -> Value {
+    json!({
+        "type": "message",
+        "id": id,
+        "parentId": parent,
+        "timestamp": at.to_string(),
+        "message": {
+            "role": "toolResult",
+            "toolCallId": call.id,
+            "toolName": call.name,
+            "content": [{ "type": "text", "text": INTERRUPTED }],
+            "isError": true,
+            "timestamp": at.as_millis(),
+        },
+    })
 }
 
 /// Returns a line with another parent.
@@ -143,14 +234,8 @@ fn with_parent(line: &str, parent: Option<&str>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Returns an id that no entry has.
-fn fresh_id(tree: &SessionTree) -> String {
-    let mut number = tree.len() + 1;
-    loop {
-        let id = format!("{number:08x}");
-        if tree.find(&id).is_none() {
-            return id;
-        }
-        number += 1;
-    }
+/// Returns ids that no entry has.
+fn fresh_ids(tree: &SessionTree) -> impl Iterator<Item = String> {
+    let ids = (tree.len() + 1..).map(|number| format!("{number:08x}"));
+    ids.filter(|id| tree.find(id).is_none())
 }

@@ -147,7 +147,46 @@ fn damage_of_qwen_code_and_documents() {
     assert!(found.ends_with("repaired:\n"), "{found}");
     let bytes = Fixture::named("opencode-export.json").bytes;
     assert_snapshot!(check(&bytes[..bytes.len() * 2 / 3]), @"
-    Error the document is cut off or damaged; the agent does not open it
+    Error line 477: the document is cut off or damaged; the agent does not open it
     repaired:
     ");
+}
+
+#[test]
+fn records_of_qwen_code_that_are_written_twice_are_left_out_once() {
+    let bytes = Fixture::named("qwen-compression.jsonl").bytes;
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let is_user = |line: &&[u8]| line.windows(13).any(|part| part == b"\"type\":\"user\"");
+    let place = lines.iter().position(is_user).expect("a prompt");
+    let repeated = [&lines[..=place], &lines[place..]].concat().concat();
+    let found = check(&repeated);
+    assert!(
+        found.contains("a second record with the same uuid and content"),
+        "{found}"
+    );
+    assert!(repaired(&repeated) == bytes);
+}
+
+#[test]
+fn calls_and_messages_of_opencode_are_ended_and_told_once() {
+    let bytes = Fixture::named("opencode-export.json").bytes;
+    let mut document: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    let messages = document["messages"].as_array_mut().expect("messages");
+    let parts = messages.iter_mut();
+    let parts = parts.flat_map(|message| message["parts"].as_array_mut().expect("parts"));
+    let mut calls = parts.filter(|part| part["type"] == "tool");
+    let state = &mut calls.next().expect("a call")["state"];
+    *state = json!({ "status": "running", "input": { "path": "a" }, "time": { "start": 7 } });
+    messages.push(messages[0].clone());
+    let text = serde_json::to_string_pretty(&document).expect("text");
+    assert_snapshot!(check(text.as_bytes()), @"
+    Warning line 81: a call without a result (call_2); opencode tells the model that it was interrupted
+    Warning line 694: a second message with the same id; opencode takes one of them
+    repaired:
+    ");
+    let copy: serde_json::Value = serde_json::from_slice(&repaired(text.as_bytes())).expect("JSON");
+    document["messages"].as_array_mut().map(Vec::pop);
+    let copied = copy["messages"].as_array().map(Vec::len);
+    assert_eq!(copied, document["messages"].as_array().map(Vec::len));
+    assert!(copy.to_string().contains("the call was interrupted"));
 }

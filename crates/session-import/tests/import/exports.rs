@@ -59,6 +59,57 @@ fn pi_gets_the_same_context_and_every_branch() {
     }
 }
 
+#[test]
+fn pi_gets_each_entry_once_and_calls_with_their_results() {
+    let entry = |id: &str, parent: Option<&str>, message: serde_json::Value| {
+        let at = "2026-01-01T00:00:00.000Z";
+        serde_json::json!({ "type": "message", "id": id, "parentId": parent, "timestamp": at, "message": message })
+    };
+    let user = |text: &str| serde_json::json!({ "role": "user", "content": text, "timestamp": 1 });
+    let call = |id: &str| {
+        let call =
+            serde_json::json!({ "type": "toolCall", "id": id, "name": "read", "arguments": {} });
+        serde_json::json!({ "role": "assistant", "content": [call], "stopReason": "toolUse", "timestamp": 1 })
+    };
+    let result = |id: &str| {
+        let text = serde_json::json!({ "type": "text", "text": format!("result of {id}") });
+        serde_json::json!({ "role": "toolResult", "toolCallId": id, "toolName": "read", "content": [text], "isError": false, "timestamp": 1 })
+    };
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    let entries = [
+        entry("u1", None, user("one")),
+        entry("a1", Some("u1"), call("c1")),
+        entry("r1", Some("a1"), result("c1")),
+        entry("r1", Some("a1"), result("c1")),
+        entry("u2", Some("r1"), user("two")),
+        entry("r2", Some("a2"), result("c2")),
+        entry("u3", Some("r2"), user("three")),
+        entry("a3", Some("u3"), call("c3")),
+        entry("u4", Some("a3"), user("four")),
+    ];
+    let lines = entries.iter().map(|entry| format!("{entry}\n"));
+    let text = format!("{header}\n{}{{\"type\":\"mess", lines.collect::<String>());
+    let (bytes, report) = exported(Target::Pi, &decode_bytes(text.into_bytes()));
+    let copy = decode_bytes(bytes);
+    check_sound(&copy);
+    insta::assert_snapshot!(context(&copy).join("\n"), @"
+    one
+    read({})
+    result of c1
+    two
+    three
+    read({})
+    No result is recorded: the call was interrupted.
+    four
+    ");
+    insta::assert_debug_snapshot!(report.losses, @r#"
+    {
+        "entry that is written twice": 1,
+        "result without its call": 1,
+    }
+    "#);
+}
+
 /// Imports what was exported again.
 fn round(format: Format, bytes: Vec<u8>) -> Decoded {
     assert_eq!(detect(&bytes), Some(format));

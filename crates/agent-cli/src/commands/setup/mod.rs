@@ -76,6 +76,9 @@ pub(super) fn run(args: &SetupArgs, _: &Global) -> Result<Outcome, Error> {
         (false, true) => "taken back; restart the agent\n",
         (false, false) => "done; restart the agent. --undo takes it back\n",
     });
+    if !args.undo {
+        text.push_str(target.asks());
+    }
     Ok(Outcome::done(&document, text))
 }
 

@@ -114,7 +114,8 @@ pub(super) const TARGETS: &[Target] = &[
             },
             Part {
                 file: "settings.json",
-                place: COMPACTED,
+                // It does not store what hooks tell.
+                place: Place::Hook("SessionStart", "compact|resume"),
             },
         ],
     },
@@ -166,6 +167,16 @@ pub(super) enum Edit {
 }
 
 impl Target {
+    /// Returns what the user has to do besides, as lines of text.
+    pub fn asks(&self) -> &'static str {
+        match self.agent {
+            "codex" => {
+                "Codex runs the hook once you trust it: start codex, which asks (\"Hooks need review\"); codex exec does not ask\n"
+            }
+            _ => "",
+        }
+    }
+
     /// Returns the changes that set the agent up to run `program`; `None` where no home is known.
     pub fn changes(&self, environment: &Environment, program: &str) -> Option<Vec<Change>> {
         let moved = self
