@@ -510,7 +510,7 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
-      ledger      173 tokens, 7.6% of the context after: 1 first message, 1 latest
+      ledger      168 tokens, 7.4% of the context after: 1 first message, 1 latest
                   message, 2 files, 2 messages
       in context  if the rules write: 66% of 3 facts that can be checked; recall
                   finds the other 1
@@ -564,8 +564,7 @@ fn dry_runs() {
     -- would be compacted  # -> #  (-#)  extractive, no model  [TIME]
        kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest
-                   message, # files, # messages
+       ledger      # tokens, #% of the context after: # files
        files       # changed, # read, all named
        in context  #% of # facts that can be checked; recall finds the other #
        lost        nothing: every entry is still in the file
@@ -629,8 +628,7 @@ fn compact_in_place_and_undo_give_the_context_back() {
     -- compacted  # -> #  (-#)  extractive, no model  [TIME]
        kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest
-                   message, # files, # messages
+       ledger      # tokens, #% of the context after: # files
        files       # changed, # read, all named
        in context  #% of # facts that can be checked; recall finds the other #
        lost        nothing: every entry is still in the file
@@ -859,14 +857,13 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
 
     After   ~4.6k of 200.0k window   165.4k left
     [mAO...............................................................!rrrrrrrrrrr]
-    m summary 100   A answers 14   O outputs 4.5k   . free 165.4k   ! trigger 170.0k
+    m summary 77   A answers 14   O outputs 4.5k   . free 165.4k   ! trigger 170.0k
     r reserve 30.0k
 
     -- compacted  230.4k -> 4.6k  (-225.8k)  extractive, no model  [TIME] ------------
        kept        1 entry verbatim (14), from e2
        elided      1 entry that did not fit
-       summarized  0 entries + 1 of the turn in progress into 100 tokens
-       ledger      55 tokens, 1.1% of the context after: 1 first message
+       summarized  0 entries + 1 of the turn in progress into 77 tokens
        files       0 changed, 0 read, all named
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
@@ -876,6 +873,9 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
        No prior history.
        ---
        **Turn Context (split turn):**
+       ## Original Request
+       First request (e1):
+       > #1 lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dol...
        ## Context Needed to Continue
        - Made by code, without a model (extractive); newer messages follow. An id...
     ");

@@ -41,17 +41,17 @@ fn strategies_stand_side_by_side() {
     tokens before   190.1k            190.1k
     tokens after    22.9k             79.8k
     summary         2.9k              0
-    of it ledger    1.9k              -
+    of it ledger    1.0k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      48% of 220        6% of 30
-    paths           97% of 48         -
-    errors          20% of 45         6% of 30
-    figures         81% of 32         -
-    names           54% of 33         -
-    commands        11% of 62         -
-    your messages   100% of 18        -
+    in context      51% of 220        6% of 30
+    paths           100% of 48        -
+    errors          22% of 45         6% of 30
+    figures         87% of 32         -
+    names           57% of 33         -
+    commands        12% of 62         -
+    your messages   22% of 18         -
     your rules      100% of 23        -
     shares are of what would leave the context: what can still be read verbatim; nothing was changed
     ");
@@ -180,7 +180,7 @@ fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
         of.iter().any(|name| line.starts_with(name))
     });
     assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @"
-    of it ledger    104               104
+    of it ledger    104               -
     would ask       1, 1.7k           -
     would cost      up to $2.626      -
     requests        1, 20 read        none
