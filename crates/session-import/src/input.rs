@@ -37,7 +37,14 @@ pub(crate) struct Line<'a> {
     /// Its number, counted from 1.
     pub number: u64,
     pub span: Span,
-    pub text: Cow<'a, str>,
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Returns its text; bytes that are not UTF-8 become U+FFFD.
+    pub fn text(&self) -> Cow<'a, str> {
+        text_of(self.bytes)
+    }
 }
 
 impl Input {
@@ -99,7 +106,7 @@ impl Input {
         mut take: impl FnMut(&Object<'_>, &Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         self.lines(end, diagnostics, |line, diagnostics| {
-            match Object::parse(&line.text) {
+            match Object::parse(&line.text()) {
                 Some(record) => take(&record, &line, diagnostics),
                 None => {
                     diagnostics.push(damaged(line.number));
@@ -188,7 +195,7 @@ fn give(
             offset: start + skipped as u64,
             len: body.len() as u32,
         },
-        text: text_of(body),
+        bytes: body,
     };
     take(line, diagnostics)
 }
@@ -251,8 +258,8 @@ mod tests {
         let mut found = Vec::new();
         let read = input.lines_within(longest, u64::MAX, &mut diagnostics, |line, _| {
             let again = input.text(line.span)?;
-            assert_eq!(again, line.text);
-            found.push((line.number, line.span.offset, line.text.len()));
+            assert_eq!(again, line.text());
+            found.push((line.number, line.span.offset, line.bytes.len()));
             Ok(())
         });
         assert!(read.is_ok());
