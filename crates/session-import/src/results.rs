@@ -1,5 +1,5 @@
-//! Results of calls: what is known of one, the message that it becomes, and the line that stands for it where it is read
-//! later.
+//! Results of calls: what is known of one, and the message that it becomes. Lines that stand for results and answers
+//! that are read later.
 
 use serde_json::Value;
 use session_model::json::RawJson;
@@ -8,51 +8,85 @@ use session_model::{
     ToolResultMessage,
 };
 
+use crate::content::Answer;
 use crate::error::ImportError;
 use crate::report::ImportReport;
 
 /// The longest details of a result that are kept, in bytes.
 const LONGEST_DETAILS: usize = 16 * 1024;
 
-/// How the message of a line begins that stands for a longer one. A message of a session begins with its role and, of a
-/// result, the id of its call.
-pub(crate) const MARK: &str = r#","message":{"role":"toolResult","left":["#;
+/// How the messages of lines begin that stand for longer ones. In a message of a session, the id of a call or content
+/// follows the role.
+pub(crate) const MARKS: [&str; 2] = [
+    r#","message":{"role":"toolResult","left":["#,
+    r#","message":{"role":"assistant","left":["#,
+];
 
-/// Where a result stands.
+/// Where a result or an answer stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ResultPlace {
+pub(crate) struct LaterPlace {
     /// The number of the log.
     pub log: usize,
-    /// The record in it.
+    /// The record in it, or the records.
     pub span: Span,
     /// Which of the results of the record it is.
     pub block: usize,
 }
 
 /// Returns the line that stands for a result.
-pub(crate) fn short_line(
+pub(crate) fn short_result(
     stamp: &Stamp,
     call: &PendingCall,
     at: Option<Timestamp>,
-    place: ResultPlace,
+    place: LaterPlace,
 ) -> String {
-    let quoted = |text: &str| Value::from(text).to_string();
-    let parent = stamp.parent.as_ref().map(|id| quoted(id.as_str()));
-    let millis = at.map(|at| at.as_millis().to_string());
+    let (id, name) = (quoted(&call.id), quoted(&call.name));
+    let more = format!(r#""toolCallId":{id},"toolName":{name}"#);
+    short_line(stamp, MARKS[0], place, &more, at)
+}
+
+/// Returns the line that stands for an answer.
+pub(crate) fn short_answer(stamp: &Stamp, answer: &Answer, place: LaterPlace) -> String {
+    let (provider, model) = (quoted(&answer.provider), quoted(&answer.model));
+    let mut more = format!(r#""provider":{provider},"model":{model}"#);
+    if let Some(usage) = answer.usage {
+        let [input, output, read, written] = [
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_write,
+        ];
+        more.push_str(&format!(r#","usage":[{input},{output},{read},{written}]"#));
+    }
+    if let Some(stop) = &answer.stop {
+        more.push_str(&format!(r#","stop":{}"#, quoted(stop.name())));
+    }
+    short_line(stamp, MARKS[1], place, &more, answer.at)
+}
+
+fn short_line(
+    stamp: &Stamp,
+    mark: &str,
+    place: LaterPlace,
+    more: &str,
+    at: Option<Timestamp>,
+) -> String {
     let null = || "null".to_owned();
     format!(
-        r#"{{"type":"message","id":{},"parentId":{},"timestamp":"{}"{MARK}{},{},{},{}],"toolCallId":{},"toolName":{},"timestamp":{}}}}}"#,
-        quoted(stamp.id.as_str()),
-        parent.unwrap_or_else(null),
+        r#"{{"type":"message","id":{},"parentId":{},"timestamp":"{}"{mark}{},{},{},{}],{more},"timestamp":{}}}}}"#,
+        quoted(&stamp.id),
+        stamp.parent.as_deref().map_or_else(null, quoted),
         stamp.timestamp,
         place.log,
         place.span.offset,
         place.span.len,
         place.block,
-        quoted(&call.id),
-        quoted(&call.name),
-        millis.unwrap_or_else(null),
+        at.map_or_else(null, |at| at.as_millis().to_string()),
     )
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
 }
 
 /// A result of a call that is not written yet.
@@ -65,7 +99,7 @@ pub(crate) struct CallResult {
     pub details: Option<RawJson>,
     pub at: Option<Timestamp>,
     /// Where all but the id and the time stands, if it is read once somebody asks for it.
-    pub later: Option<ResultPlace>,
+    pub later: Option<LaterPlace>,
 }
 
 /// A call that waits for its result.

@@ -17,10 +17,13 @@ use crate::json::Object;
 use crate::report::ImportReport;
 use crate::{FindSession, Origin};
 
-pub(crate) use items::{is_call, is_output, read_result};
+/// The protocol of the model.
+pub(crate) const API: &str = "openai-responses";
+
+pub(crate) use items::{is_call, is_output, read_answer, read_result};
 use lead::Lead;
 use mapper::Mapper;
-use scan::scan;
+use scan::{At, scan};
 
 pub(crate) fn import(
     input: &Input,
@@ -48,13 +51,18 @@ pub(crate) fn import(
         // What is wrong with lines was reported in the first pass.
         let mut ignored = Diagnostics::default();
         segment.input.lines(segment.end, &mut ignored, |line, _| {
-            let lead = Lead::of(&line.text).filter(|lead| segment.has(lead.ordinal));
-            if lead.is_some_and(|lead| lead.is_display(&scan) || mapper.is_taken(&lead)) {
+            let at = At {
+                segment: index,
+                span: line.span,
+            };
+            if let Some(lead) = Lead::of(line.bytes).filter(|lead| segment.has(lead.ordinal))
+                && (lead.is_display(&scan) || mapper.is_taken(&lead) || mapper.leave(&lead, at)?)
+            {
                 return Ok(());
             }
-            match Object::parse(&line.text) {
+            match Object::parse(&line.text()) {
                 Some(record) if segment.has(record.count("ordinal")) => {
-                    mapper.take(&record, index, line.span)
+                    mapper.take(&record, at)
                 }
                 _ => Ok(()),
             }

@@ -1,6 +1,6 @@
 //! The first pass: which logs the history is made of, where results stand, and which kinds of records there are.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
 
@@ -42,6 +42,22 @@ pub(super) struct At {
     pub span: Span,
 }
 
+/// The longest part of a log that is left for one answer, in bytes.
+const LONGEST_LEFT: u64 = 16 * 1024 * 1024;
+
+impl At {
+    /// Returns the place from here to the end of a later record of the same log, if it is not too long.
+    pub fn to(self, later: Self) -> Option<Self> {
+        let len = later.span.end().checked_sub(self.span.offset)?;
+        let fits = self.segment == later.segment && len <= LONGEST_LEFT;
+        let span = Span {
+            len: u32::try_from(len).ok()?,
+            ..self.span
+        };
+        fits.then_some(Self { span, ..self })
+    }
+}
+
 /// A result of a call.
 pub(super) struct Output {
     pub at: At,
@@ -60,7 +76,7 @@ pub(super) struct Scan {
     /// What is kept of the first record, as JSON.
     pub meta: String,
     /// The results of each call, in their order.
-    pub outputs: BTreeMap<String, VecDeque<Output>>,
+    pub outputs: HashMap<String, VecDeque<Output>>,
     /// Messages of the user are items, so that events repeat them.
     pub has_user_items: bool,
     /// Answers are items, so that events repeat them.
@@ -117,7 +133,7 @@ pub(super) fn scan(
                     segment: index,
                     span: line.span,
                 };
-                let lead = Lead::of(&line.text).filter(Lead::is_enough_to_scan);
+                let lead = Lead::of(line.bytes).filter(Lead::is_enough_to_scan);
                 if let Some(lead) = lead {
                     if segment.has(lead.ordinal) {
                         count(&mut report.records, lead.kind);
@@ -127,7 +143,8 @@ pub(super) fn scan(
                     }
                     return Ok(());
                 }
-                let Some(record) = Object::parse(&line.text) else {
+                let text = line.text();
+                let Some(record) = Object::parse(&text) else {
                     diagnostics.push(damaged(line.number));
                     return Ok(());
                 };
@@ -313,7 +330,8 @@ fn history_base(input: &Input) -> Result<Option<(String, Base)>, ImportError> {
         if !std::mem::replace(&mut is_first, false) {
             return Ok(());
         }
-        let record = Object::parse(&line.text).unwrap_or_default();
+        let text = line.text();
+        let record = Object::parse(&text).unwrap_or_default();
         let payload = record.object("payload").unwrap_or_default();
         let own = payload.text("id").unwrap_or_default();
         found = payload.object("history_base").and_then(|base| {
