@@ -40,53 +40,56 @@ pub(crate) fn short_result(
     at: Option<Timestamp>,
     place: LaterPlace,
 ) -> String {
-    let (id, name) = (quoted(&call.id), quoted(&call.name));
-    let more = format!(r#""toolCallId":{id},"toolName":{name}"#);
-    short_line(stamp, MARKS[0], place, &more, at)
+    let mut line = short_line(stamp, MARKS[0], place, at);
+    push(&mut line, r#","toolCallId":"#, &call.id);
+    push(&mut line, r#","toolName":"#, &call.name);
+    line + "}}"
 }
 
 /// Returns the line that stands for an answer.
 pub(crate) fn short_answer(stamp: &Stamp, answer: &Answer, place: LaterPlace) -> String {
-    let (provider, model) = (quoted(&answer.provider), quoted(&answer.model));
-    let mut more = format!(r#""provider":{provider},"model":{model}"#);
+    let mut line = short_line(stamp, MARKS[1], place, answer.at);
+    push(&mut line, r#","provider":"#, &answer.provider);
+    push(&mut line, r#","model":"#, &answer.model);
     if let Some(usage) = answer.usage {
-        let [input, output, read, written] = [
-            usage.input,
-            usage.output,
-            usage.cache_read,
-            usage.cache_write,
-        ];
-        more.push_str(&format!(r#","usage":[{input},{output},{read},{written}]"#));
+        let (input, output) = (usage.input, usage.output);
+        let (read, written) = (usage.cache_read, usage.cache_write);
+        line.push_str(&format!(
+            r#","usage":[{input},{output},{read},{written}]"#
+        ));
     }
     if let Some(stop) = &answer.stop {
-        more.push_str(&format!(r#","stop":{}"#, quoted(stop.name())));
+        push(&mut line, r#","stop":"#, stop.name());
     }
-    short_line(stamp, MARKS[1], place, &more, answer.at)
+    line + "}}"
 }
 
-fn short_line(
-    stamp: &Stamp,
-    mark: &str,
-    place: LaterPlace,
-    more: &str,
-    at: Option<Timestamp>,
-) -> String {
-    let null = || "null".to_owned();
-    format!(
-        r#"{{"type":"message","id":{},"parentId":{},"timestamp":"{}"{mark}{},{},{},{}],{more},"timestamp":{}}}}}"#,
-        quoted(&stamp.id),
-        stamp.parent.as_deref().map_or_else(null, quoted),
-        stamp.timestamp,
-        place.log,
-        place.span.offset,
-        place.span.len,
-        place.block,
-        at.map_or_else(null, |at| at.as_millis().to_string()),
-    )
+/// Returns what both kinds of lines begin with.
+fn short_line(stamp: &Stamp, mark: &str, place: LaterPlace, at: Option<Timestamp>) -> String {
+    let mut line = String::with_capacity(384);
+    push(&mut line, r#"{"type":"message","id":"#, &stamp.id);
+    match &stamp.parent {
+        Some(parent) => push(&mut line, r#","parentId":"#, parent),
+        None => line.push_str(r#","parentId":null"#),
+    }
+    let (log, block) = (place.log, place.block);
+    let Span { offset, len } = place.span;
+    let at = at.map_or_else(|| "null".to_owned(), |at| at.as_millis().to_string());
+    line.push_str(&format!(
+        r#","timestamp":"{}"{mark}{log},{offset},{len},{block}],"timestamp":{at}"#,
+        stamp.timestamp
+    ));
+    line
 }
 
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string()
+/// Adds a member whose value is a text.
+fn push(line: &mut String, key: &str, text: &str) {
+    line.push_str(key);
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+    match text.bytes().all(is_plain) {
+        true => line.extend(["\"", text, "\""]),
+        false => line.push_str(&Value::from(text).to_string()),
+    }
 }
 
 /// A result of a call that is not written yet.

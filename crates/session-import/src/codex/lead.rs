@@ -38,13 +38,15 @@ impl<'a> Lead<'a> {
         loop {
             let (key, value) = member(rest)?;
             match (key, value) {
-                ("payload", Value::Object(inner)) => {
+                (b"payload", Value::Object(inner)) => {
                     lead.read_payload(inner);
                     break;
                 }
-                ("type", Value::Text(kind, _)) => lead.kind = kind,
-                ("timestamp", Value::Text(at, _)) => lead.at = at,
-                ("ordinal", Value::Number(number, _)) => lead.ordinal = number.parse().ok(),
+                (b"type", Value::Text(kind, _)) => lead.kind = text(kind)?,
+                (b"timestamp", Value::Text(at, _)) => lead.at = text(at)?,
+                (b"ordinal", Value::Number(number, _)) => {
+                    lead.ordinal = text(number)?.parse().ok();
+                }
                 _ => {}
             }
             rest = match value {
@@ -59,14 +61,18 @@ impl<'a> Lead<'a> {
         self.rest = rest;
         while let Some((key, value)) = member(self.rest) {
             let rest = match value {
-                Value::Text(text, rest) => {
-                    match key {
-                        "type" => self.payload = text,
-                        "role" => self.role = text,
-                        "call_id" => self.call_id = text,
-                        "id" => self.id = text,
-                        "name" => self.name = text,
-                        _ => {}
+                Value::Text(value, rest) => {
+                    let kept = match key {
+                        b"type" => Some(&mut self.payload),
+                        b"role" => Some(&mut self.role),
+                        b"call_id" => Some(&mut self.call_id),
+                        b"id" => Some(&mut self.id),
+                        b"name" => Some(&mut self.name),
+                        _ => None,
+                    };
+                    if let Some(kept) = kept {
+                        let Some(value) = text(value) else { return };
+                        *kept = value;
                     }
                     rest
                 }
@@ -108,7 +114,7 @@ impl<'a> Lead<'a> {
         let begun = self.rest.starts_with(br#""arguments":""#);
         let at = memmem::find(self.rest, key).filter(|_| begun)?;
         let (id, _) = plain(&self.rest[at + key.len()..])?;
-        Some(id).filter(|id| !id.is_empty())
+        text(id).filter(|id| !id.is_empty())
     }
 
     /// Returns whether the first pass needs no more of the record than this.
@@ -141,15 +147,15 @@ impl<'a> Lead<'a> {
 #[derive(Clone, Copy)]
 enum Value<'a> {
     /// A text without escapes, and what follows it.
-    Text(&'a str, &'a [u8]),
+    Text(&'a [u8], &'a [u8]),
     /// A number, and what follows it.
-    Number(&'a str, &'a [u8]),
+    Number(&'a [u8], &'a [u8]),
     /// What stands behind an opening brace.
     Object(&'a [u8]),
 }
 
 /// Returns the next member, if it is written without spaces and escapes.
-fn member(text: &[u8]) -> Option<(&str, Value<'_>)> {
+fn member(text: &[u8]) -> Option<(&[u8], Value<'_>)> {
     let (key, rest) = plain(text.strip_prefix(b"\"")?)?;
     let rest = rest.strip_prefix(b":")?;
     let value = match rest.first()? {
@@ -160,7 +166,7 @@ fn member(text: &[u8]) -> Option<(&str, Value<'_>)> {
         b'{' => Value::Object(&rest[1..]),
         b'0'..=b'9' => {
             let end = rest.iter().position(|letter| !letter.is_ascii_digit())?;
-            Value::Number(std::str::from_utf8(&rest[..end]).ok()?, &rest[end..])
+            Value::Number(&rest[..end], &rest[end..])
         }
         _ => return None,
     };
@@ -168,13 +174,16 @@ fn member(text: &[u8]) -> Option<(&str, Value<'_>)> {
 }
 
 /// Returns a text up to its quote, if it is short and has no escape, and what follows the quote.
-fn plain(bytes: &[u8]) -> Option<(&str, &[u8])> {
+fn plain(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes
         .iter()
         .take(256)
         .position(|byte| matches!(byte, b'"' | b'\\'))?;
-    let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    (bytes[end] == b'"').then(|| (text, &bytes[end + 1..]))
+    (bytes[end] == b'"').then(|| (&bytes[..end], &bytes[end + 1..]))
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
