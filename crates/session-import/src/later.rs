@@ -124,6 +124,7 @@ impl ReadLater {
         let mut ignored = ImportReport::new(self.format);
         let (api, blocks) = match self.format {
             Format::Codex => (codex::API, codex::read_answer(text, &mut ignored)),
+            Format::ClaudeCode => (claude::API, claude::read_answer(text, &mut ignored)),
             _ => return None,
         };
         let usage = message.usage;

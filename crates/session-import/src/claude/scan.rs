@@ -1,15 +1,17 @@
 //! The first pass: heads of records, without their bodies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use session_model::{Diagnostic, DiagnosticKind, Severity};
 
+use super::part::Part;
 use crate::emitter::Emitter;
 use crate::error::ImportError;
+use crate::format::Format;
 use crate::input::Input;
 use crate::json::{self, Object};
-use crate::report::count;
+use crate::report::{ImportReport, count};
 use crate::threads::{Boundary, Kind, Record, Records};
 
 /// What the first pass found.
@@ -17,6 +19,8 @@ use crate::threads::{Boundary, Kind, Record, Records};
 pub(super) struct Scan {
     pub records: Records,
     pub title: Option<String>,
+    /// What the lines of answers add to them, without their blocks.
+    pub parts: HashMap<usize, Part>,
     /// Hashes of what messages with the role of the user say.
     user_texts: BTreeSet<u64>,
     /// How good the title is.
@@ -126,17 +130,15 @@ fn kind_of(name: &str, object: &Object<'_>, scan: &mut Scan) -> (Kind, Option<Bo
     let boxed = |texts: Vec<String>| texts.into_iter().map(Into::into).collect();
     let kind = match name {
         "assistant" => {
-            let message = object.object("message").unwrap_or_default();
-            let blocks = message.objects("content").into_iter();
-            let calls = blocks.filter(|block| block.text("type").as_deref() == Some("tool_use"));
-            let uuid = object.text("uuid").unwrap_or_default();
-            let calls = calls
-                .enumerate()
-                .map(|(place, block)| call_id(&block, &uuid, place));
-            Kind::Answer {
-                calls: calls.map(Into::into).collect(),
-                message_id: message.filled("id").map(Into::into),
-            }
+            let mut ignored = ImportReport::new(Format::ClaudeCode);
+            let part = Part::of(object, &mut ignored, false);
+            let calls = part.calls.iter().map(|call| call.id.as_str().into());
+            let kind = Kind::Answer {
+                calls: calls.collect(),
+                message_id: part.id.clone(),
+            };
+            scan.parts.insert(scan.records.list.len(), part);
+            kind
         }
         "user" if object.flag("isCompactSummary") => Kind::Summary,
         "user" => user_kind(object, scan),
@@ -199,10 +201,4 @@ fn user_kind(object: &Object<'_>, scan: &mut Scan) -> Kind {
         },
     }
     Kind::User { results, has_more }
-}
-
-/// Returns the id of a call; one without gets the place of its block.
-pub(super) fn call_id(block: &Object<'_>, uuid: &str, place: usize) -> String {
-    let id = block.filled("id");
-    id.unwrap_or_else(|| format!("{uuid}.call{}", place + 1))
 }
