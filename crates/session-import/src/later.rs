@@ -133,7 +133,8 @@ impl ReadLater {
             api,
             provider: message.provider.into_owned(),
             model: message.model.into_owned(),
-            usage: usage.map(|[input, output, read, written]| usage_of(input, output, read, written)),
+            usage: usage
+                .map(|[input, output, read, written]| usage_of(input, output, read, written)),
             stop: message.stop.map(|stop| StopReason::from_name(&stop)),
             error: None,
             at: message.timestamp.map(Timestamp::from_millis),

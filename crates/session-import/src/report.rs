@@ -95,12 +95,17 @@ const MOST_TYPES: usize = 256;
 
 /// Counts one more of a type. Names come from the file: they are cut, and of too many the rest is counted together.
 pub(crate) fn count(counts: &mut BTreeMap<String, u64>, kind: &str) {
+    count_more(counts, kind, 1);
+}
+
+/// Counts `more` of a type.
+pub(crate) fn count_more(counts: &mut BTreeMap<String, u64>, kind: &str, more: u64) {
     if let Some(known) = counts.get_mut(kind) {
-        *known += 1;
+        *known += more;
         return;
     }
     let name: String = kind.chars().take(64).collect();
     let known = counts.contains_key(&name) || counts.len() < MOST_TYPES;
     let name = if known { name } else { "other".to_owned() };
-    *counts.entry(name).or_default() += 1;
+    *counts.entry(name).or_default() += more;
 }

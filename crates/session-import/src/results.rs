@@ -54,9 +54,7 @@ pub(crate) fn short_answer(stamp: &Stamp, answer: &Answer, place: LaterPlace) ->
     if let Some(usage) = answer.usage {
         let (input, output) = (usage.input, usage.output);
         let (read, written) = (usage.cache_read, usage.cache_write);
-        line.push_str(&format!(
-            r#","usage":[{input},{output},{read},{written}]"#
-        ));
+        line.push_str(&format!(r#","usage":[{input},{output},{read},{written}]"#));
     }
     if let Some(stop) = &answer.stop {
         push(&mut line, r#","stop":"#, stop.name());

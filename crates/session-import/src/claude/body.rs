@@ -191,7 +191,10 @@ impl Bodies<'_> {
         let mut pairs = unit.records.windows(2);
         let is_later = emitter.reads_later()
             && pairs.all(|pair| record(&pair[0]).line + 1 == record(&pair[1]).line)
-            && unit.records.iter().all(|index| part(index).is_some_and(|part| !part.is_synthetic));
+            && unit
+                .records
+                .iter()
+                .all(|index| part(index).is_some_and(|part| !part.is_synthetic));
         let (first, last) = (record(unit.records.first()?), record(unit.records.last()?));
         let len = last.span.end().checked_sub(first.span.offset)?;
         let span = Span {

@@ -7,8 +7,8 @@ use session_model::{EntryDraft, EntryId, ModelRef, Timestamp};
 
 use super::compacted::kept_text;
 use super::items::{self, answer_part, is_output, message_parts, output_of};
-use super::lead::Lead;
 use super::scan::{At, Output, Scan, is_native};
+use super::steps::{Part, Step};
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
@@ -93,8 +93,22 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Takes the next record.
-    pub fn take(&mut self, record: &Object<'_>, here: At) -> Result<(), ImportError> {
+    /// Takes the next line.
+    pub fn step(&mut self, step: Step, here: At) -> Result<(), ImportError> {
+        let segment = &self.scan.segments[here.segment];
+        let text = match step {
+            Step::Output(call_id) if self.is_taken(&call_id) => return Ok(()),
+            Step::Part(part) if self.leave(&part, here)? => return Ok(()),
+            Step::Whole(text) => text,
+            Step::Output(_) | Step::Part(_) => segment.input.text(here.span)?.into_owned(),
+        };
+        match Object::parse(&text) {
+            Some(record) if segment.has(record.count("ordinal")) => self.take(&record, here),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, record: &Object<'_>, here: At) -> Result<(), ImportError> {
         let at = record.time("timestamp");
         let kind = record.text("type").unwrap_or_default();
         let payload = record.object("payload").unwrap_or_default();
@@ -237,12 +251,12 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Returns whether a record is a result of a call of the response that is open, which is written with it.
-    pub fn is_taken(&mut self, lead: &Lead<'_>) -> bool {
-        let Some(open) = self.open.as_mut().filter(|_| is_output(lead.payload)) else {
+    /// Returns whether a call of the response that is open has this id: its result is written with it.
+    fn is_taken(&mut self, call_id: &str) -> bool {
+        let Some(open) = &mut self.open else {
             return false;
         };
-        let is_own = open.calls.iter().any(|call| call.id == lead.call_id);
+        let is_own = open.calls.iter().any(|call| call.id == call_id);
         open.is_closed |= is_own;
         is_own
     }
@@ -273,20 +287,15 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Leaves a record where it is that is a part of an answer, if that is read later; returns whether it did.
-    pub fn leave(&mut self, lead: &Lead<'_>, here: At) -> Result<bool, ImportError> {
-        let at = Timestamp::parse(lead.at);
-        let calls = lead.calls().filter(|_| self.emitter.reads_later());
-        let (Some(calls), Some(_)) = (calls, at) else {
-            return Ok(false);
-        };
+    /// Leaves a part of an answer where it is, unless something of the answer was read; returns whether it did.
+    fn leave(&mut self, part: &Part, here: At) -> Result<bool, ImportError> {
         let going_on = self.open.as_ref().filter(|open| !open.is_closed);
         let from = going_on.map_or(Some(here), |open| open.left);
         let left = from.and_then(|from| from.to(here));
         if left.is_some() {
-            let open = self.begin(lead.id, at)?;
+            let open = self.begin(&part.id, Some(part.at))?;
             open.left = left;
-            open.calls.extend(calls);
+            open.calls.extend(part.call.clone());
         }
         Ok(left.is_some())
     }
