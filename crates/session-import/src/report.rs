@@ -66,6 +66,23 @@ impl ImportReport {
         self.version = record.text("version").or(self.version.take());
     }
 
+    /// Adds what the heads of later records said, and how many there were.
+    pub(crate) fn add_heads(&mut self, later: Self) {
+        for (kind, more) in later.records {
+            count_more(&mut self.records, &kind, more);
+        }
+        for (kind, more) in later.skipped {
+            count_more(&mut self.skipped, &kind, more);
+        }
+        if self.session_id.is_empty() {
+            self.session_id = later.session_id;
+        }
+        if self.cwd.is_empty() {
+            self.cwd = later.cwd;
+        }
+        self.version = later.version.or(self.version.take());
+    }
+
     /// Counts a record that is not mapped.
     pub(crate) fn skip(&mut self, kind: &str) {
         count(&mut self.skipped, kind);
@@ -99,7 +116,7 @@ pub(crate) fn count(counts: &mut BTreeMap<String, u64>, kind: &str) {
 }
 
 /// Counts `more` of a type.
-pub(crate) fn count_more(counts: &mut BTreeMap<String, u64>, kind: &str, more: u64) {
+fn count_more(counts: &mut BTreeMap<String, u64>, kind: &str, more: u64) {
     if let Some(known) = counts.get_mut(kind) {
         *known += more;
         return;

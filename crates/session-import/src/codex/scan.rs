@@ -13,7 +13,7 @@ use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, Line, damaged};
 use crate::json::Object;
-use crate::report::{ImportReport, count, count_more};
+use crate::report::{ImportReport, count};
 
 /// How many forks of forks are followed.
 const MOST_BASES: usize = 32;
@@ -229,12 +229,7 @@ fn is_mapped_event(event: &str) -> bool {
 impl Scan {
     /// Takes in what the next block tells, and returns its records about the session.
     fn add(&mut self, block: Block, report: &mut ImportReport) -> Vec<String> {
-        for (kind, more) in block.report.records {
-            count_more(&mut report.records, &kind, more);
-        }
-        for (kind, more) in block.report.skipped {
-            count_more(&mut report.skipped, &kind, more);
-        }
+        report.add_heads(block.report);
         let found = block.scan;
         for (id, outputs) in found.outputs {
             match self.outputs.entry(id) {
