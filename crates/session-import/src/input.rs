@@ -350,6 +350,37 @@ mod tests {
     }
 
     #[test]
+    fn folded_lines_are_those_that_are_given_one_by_one() {
+        let block = super::BLOCK as usize;
+        let mut bytes = Vec::new();
+        for number in 0..9000_usize {
+            bytes.resize(bytes.len() + number * 7919 % 1000, b'x');
+            bytes.push(b'\n');
+        }
+        // Lines that begin or end with a block, and one over several.
+        for length in [3 * block, block - 1, block, 5] {
+            bytes.resize(bytes.len().next_multiple_of(block) + length, b'y');
+            bytes.push(b'\n');
+        }
+        let (want, _) = lines(bytes.clone(), u64::MAX);
+        let mut found = Vec::new();
+        let folded = Input::of_bytes(bytes).folded(
+            u64::MAX,
+            &mut Diagnostics::default(),
+            |block: &mut Vec<_>, line| {
+                block.push((line.number, line.span.offset, line.bytes.len()));
+            },
+            |block, before, _| {
+                let block = block.into_iter();
+                found.extend(block.map(|(number, at, len)| (before + number, at, len)));
+                Ok(())
+            },
+        );
+        assert!(folded.is_ok());
+        assert_eq!(found, want);
+    }
+
+    #[test]
     fn lines_have_their_places() {
         let (found, said) = lines(b"\xEF\xBB\xBF{}\r\n\n [1] \nlast".to_vec(), 99);
         assert_eq!(found, [(1, 3, 2), (3, 8, 4), (4, 14, 4)]);

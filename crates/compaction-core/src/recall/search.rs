@@ -10,7 +10,7 @@ use crate::file_call::{FileAction, file_call};
 use crate::recall::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
 use crate::recall::excerpt::excerpts;
 use crate::recall::filter::{Place, Places, speaks};
-use crate::recall::near::{MOST_BYTES, Vocabulary};
+use crate::recall::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
 use crate::recall::prefilter::{Prefilter, Signs};
 use crate::recall::rank::{Candidate, Group, group, rank};
 use crate::recall::terms::{self, Terms, fold};
@@ -318,9 +318,8 @@ impl<'a> RecallSearch<'a> {
             .last()
             .map_or(0, |last| self.tree().span(*last).end());
         // Of a long session, entries that are evenly spread.
-        let step = usize::try_from(end.div_ceil(MOST_BYTES))
-            .unwrap_or(1)
-            .max(1);
+        let step = usize::try_from(end.div_ceil(MOST_BYTES)).unwrap_or(1);
+        let step = step.max(self.rows.len().div_ceil(MOST_ENTRIES)).max(1);
         let admitted = self.rows.iter().filter(|index| self.is_admitted(**index));
         for index in admitted.step_by(step) {
             if stop() {

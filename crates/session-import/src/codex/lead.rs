@@ -213,6 +213,29 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_answers_are_told_by_their_beginning() {
+        let calls = |payload: &str| {
+            let line =
+                format!(r#"{{"timestamp":"t","type":"response_item","payload":{{{payload}}}}}"#);
+            let calls = Lead::of(line.as_bytes()).unwrap().calls();
+            calls.map(|call| call.map(|call| (call.id, call.name)))
+        };
+        let call = r#""type":"function_call","name":"run","arguments":"{\"call_id\":\"x\"}""#;
+        let want = Some(Some(("c".to_owned(), "run".to_owned())));
+        assert_eq!(calls(&format!(r#"{call},"call_id":"c""#)), want);
+        let said =
+            r#""type":"message","role":"assistant","content":[{"type":"output_text","text":""#;
+        assert_eq!(calls(&format!(r#"{said}a"}}]"#)), Some(None));
+        // What these do not tell at once: an id that follows, no text, no id of the call.
+        assert_eq!(calls(&format!(r#"{said}a"}}],"id":"m""#)), None);
+        assert_eq!(
+            calls(r#""type":"message","role":"assistant","content":[]"#),
+            None
+        );
+        assert_eq!(calls(call), None);
+    }
+
+    #[test]
     fn anything_else_is_read_as_a_whole() {
         for line in [
             r#"{ "type":"event_msg","payload":{"type":"x"}}"#,
