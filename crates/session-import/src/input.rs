@@ -21,6 +21,9 @@ const TAIL: u64 = 32 * 1024;
 const THREADS: usize = 4;
 const AHEAD: usize = 2;
 
+/// Takes the number of a line, and the line unless it is too long.
+type TakeLine<'a> = dyn FnMut(u64, Option<Line<'_>>) -> Result<(), ImportError> + 'a;
+
 /// The bytes of a session, which can be read at any place.
 #[derive(Clone)]
 pub struct Input {
@@ -153,7 +156,7 @@ impl Input {
         &self,
         end: u64,
         diagnostics: &mut Diagnostics,
-        fold: impl Fn(&mut B, Line<'_>) + Sync,
+        fold: impl Fn(&mut B, &Line<'_>) + Sync,
         mut take: impl FnMut(B, u64, &mut Diagnostics) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let end = end.min(self.bytes);
@@ -169,7 +172,7 @@ impl Input {
                         let (mut block, mut too_long) = (B::default(), Vec::new());
                         let read = self.block(from, end, LONGEST, &mut |number, found| {
                             match found {
-                                Some(line) => fold(&mut block, line),
+                                Some(line) => fold(&mut block, &line),
                                 None => too_long.push(number),
                             }
                             Ok(())
@@ -208,7 +211,7 @@ impl Input {
         from: u64,
         end: u64,
         longest: u64,
-        take: &mut dyn FnMut(u64, Option<Line<'_>>) -> Result<(), ImportError>,
+        take: &mut TakeLine<'_>,
     ) -> Result<u64, ImportError> {
         let read = |from: u64, len: u64| {
             self.source.line(Span {

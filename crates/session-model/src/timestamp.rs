@@ -106,7 +106,7 @@ mod tests {
         }
         for text in ["2026-02-30T00:00:00.000Z", "2026-01-01T24:00:00.000Z"] {
             let want = text.parse::<jiff::Timestamp>().ok();
-            let want = want.map(|at| at.as_millisecond());
+            let want = want.map(jiff::Timestamp::as_millisecond);
             assert_eq!(Timestamp::parse(text).map(Timestamp::as_millis), want);
         }
     }

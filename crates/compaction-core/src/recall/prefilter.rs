@@ -24,6 +24,12 @@ pub(super) struct Signs {
     leaves_out: bool,
 }
 
+/// What is told of each entry, and whether there is more to tell; see [`Prefilter::each`].
+type Found<'a> = dyn FnMut(EntryIndex, Signs, Option<&[u8]>) -> bool + 'a;
+
+/// Bytes that several lines stand in, and where each does.
+type Lines<'a> = (Cow<'a, [u8]>, Vec<Range<usize>>);
+
 /// What is said of lines whose bytes cannot be had, so that each is read.
 const EVERYTHING: Signs = Signs {
     term: true,
@@ -68,12 +74,7 @@ impl Prefilter {
 
     /// Calls `found` for every entry of `rows` with what its line holds, and with the line where that is all of it, in
     /// their order, until it returns false. Returns false then.
-    pub fn each(
-        &self,
-        tree: &SessionTree,
-        rows: &[EntryIndex],
-        found: &mut dyn FnMut(EntryIndex, Signs, Option<&[u8]>) -> bool,
-    ) -> bool {
+    pub fn each(&self, tree: &SessionTree, rows: &[EntryIndex], found: &mut Found<'_>) -> bool {
         let mut from = 0;
         while from < rows.len() {
             let start = tree.span(rows[from]).offset;
@@ -146,10 +147,7 @@ impl Prefilter {
 
 /// Returns the bytes in which the lines of `block` are stored, and where each stands in them; `None` where they cannot be
 /// had together.
-fn stored<'t>(
-    tree: &'t SessionTree,
-    block: &[EntryIndex],
-) -> Option<(Cow<'t, [u8]>, Vec<Range<usize>>)> {
+fn stored<'t>(tree: &'t SessionTree, block: &[EntryIndex]) -> Option<Lines<'t>> {
     let spans: Vec<Span> = block.iter().map(|row| tree.span(*row)).collect();
     let start = spans.first()?.offset;
     let end = spans.iter().map(|span| span.end()).max()?;

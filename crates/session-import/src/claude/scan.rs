@@ -89,7 +89,7 @@ pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, Imp
 }
 
 impl Block {
-    fn take(&mut self, line: Line<'_>) {
+    fn take(&mut self, line: &Line<'_>) {
         let text = line.text();
         let Some(object) = Object::parse(&text) else {
             self.damaged.push(line.number);
@@ -117,7 +117,7 @@ impl Block {
             }
         };
         if is_link {
-            self.see(&name, &object, &line);
+            self.see(&name, &object, line);
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn import(
             segment.end,
             &mut ignored,
             |steps: &mut Vec<_>, line| {
-                let step = Step::of(&line, &scan, segment, later);
+                let step = Step::of(line, &scan, segment, later);
                 steps.extend(step.map(|step| (line.span, step)));
             },
             |steps, _, _| {

@@ -130,7 +130,7 @@ pub(super) fn scan(
         segment.input.folded(
             segment.end,
             &mut emitter.diagnostics,
-            |block: &mut Block, line| block.take(&line, segment, index),
+            |block: &mut Block, line| block.take(line, segment, index),
             |block, before, diagnostics| {
                 for number in &block.damaged {
                     diagnostics.push(damaged(before + number));

@@ -301,7 +301,7 @@ impl SessionTree {
     }
 
     pub(crate) fn read(&self, index: EntryIndex) -> Result<ReadEntry, BodyError> {
-        self.read_line(index, &*self.line_of(index)?)
+        self.read_line(index, &self.line_of(index)?)
     }
 
     fn read_line(&self, index: EntryIndex, line: &[u8]) -> Result<ReadEntry, BodyError> {
