@@ -12,11 +12,12 @@ use session_model::{
     SessionInfoDraft, Stamp, Timestamp, Usage, UserMessage,
 };
 
+use crate::content::Answer;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
 use crate::report::{ImportReport, count};
-use crate::results::{result_draft, short_line};
+use crate::results::{LaterPlace, result_draft, short_answer, short_result};
 
 pub(crate) use crate::results::{CallResult, PendingCall};
 use crate::{IMPORT_ENTRY, Origin};
@@ -136,18 +137,41 @@ impl<'a> Emitter<'a> {
         at: Option<Timestamp>,
         draft: &EntryDraft,
     ) -> Result<EntryId, ImportError> {
+        self.entry(source_id, parent, at, kind_of(draft), |stamp| {
+            draft.stamp(stamp)
+        })
+    }
+
+    /// Writes a line that stands for a message.
+    fn short(
+        &mut self,
+        source_id: &str,
+        place: &Place,
+        line: impl FnOnce(&Stamp) -> String,
+    ) -> Result<EntryId, ImportError> {
+        let parent = Some(place.parent.clone());
+        self.entry(source_id, parent, place.at, "message", line)
+    }
+
+    fn entry(
+        &mut self,
+        source_id: &str,
+        parent: Option<EntryId>,
+        at: Option<Timestamp>,
+        kind: &str,
+        line: impl FnOnce(&Stamp) -> String,
+    ) -> Result<EntryId, ImportError> {
         self.clock = at.unwrap_or(self.clock);
-        let id = self.fresh_id(source_id);
-        let line = draft.stamp(&Stamp {
-            id: id.clone(),
+        let stamp = Stamp {
+            id: self.fresh_id(source_id),
             parent,
             timestamp: self.clock,
             part_of: None,
-        });
-        self.line(&line)?;
-        count(&mut self.report.entries, kind_of(draft));
-        self.last = id.clone();
-        Ok(id)
+        };
+        self.line(&line(&stamp))?;
+        count(&mut self.report.entries, kind);
+        self.last = stamp.id.clone();
+        Ok(stamp.id)
     }
 
     /// Returns the id of the source, unless it is taken or cannot serve as one; then the position, or that with a
@@ -216,6 +240,30 @@ impl<'a> Emitter<'a> {
             self.report.add_usage(*usage);
         }
         let answer = self.write(id, place, &EntryDraft::Message(Box::new(draft)))?;
+        self.results(answer, place, results)
+    }
+
+    /// Writes an answer that is read later, and the results of its calls.
+    pub fn later_answer(
+        &mut self,
+        id: &str,
+        place: &Place,
+        answer: &Answer,
+        later: LaterPlace,
+        results: Vec<(PendingCall, Option<CallResult>)>,
+    ) -> Result<(EntryId, EntryId), ImportError> {
+        self.report.add_usage(answer.usage.unwrap_or_default());
+        let written = self.short(id, place, |stamp| short_answer(stamp, answer, later))?;
+        self.results(written, place, results)
+    }
+
+    /// Writes the results of the calls of an answer; returns that, and the last entry.
+    fn results(
+        &mut self,
+        answer: EntryId,
+        place: &Place,
+        results: Vec<(PendingCall, Option<CallResult>)>,
+    ) -> Result<(EntryId, EntryId), ImportError> {
         let mut end = answer.clone();
         for (call, result) in results {
             let below = Place {
@@ -245,25 +293,15 @@ impl<'a> Emitter<'a> {
         });
         let at = result.at.or(place.at);
         let source_id = result.id.clone();
-        if let Some(later) = result.later {
-            self.clock = at.unwrap_or(self.clock);
-            let id = self.fresh_id(&source_id);
-            let stamp = Stamp {
-                id: id.clone(),
-                parent: Some(place.parent.clone()),
-                timestamp: self.clock,
-                part_of: None,
-            };
-            self.line(&short_line(&stamp, &call, at, later))?;
-            count(&mut self.report.entries, "message");
-            self.last = id.clone();
-            return Ok(id);
-        }
-        let draft = result_draft(call, result, at, &mut self.report)?;
         let place = Place {
             parent: place.parent.clone(),
             at,
         };
+        if let Some(later) = result.later {
+            let line = |stamp: &Stamp| short_result(stamp, &call, at, later);
+            return self.short(&source_id, &place, line);
+        }
+        let draft = result_draft(call, result, at, &mut self.report)?;
         self.write(&source_id, &place, &draft)
     }
 
@@ -347,27 +385,25 @@ impl<'a> Emitter<'a> {
         kind: &str,
         usage: Usage,
     ) -> Result<EntryId, ImportError> {
-        self.clock = place.at.unwrap_or(self.clock);
-        let id = self.fresh_id("");
-        let line = json!({
-            "type": "usage",
-            "id": id,
-            "parentId": place.parent,
-            "timestamp": self.clock.to_string(),
-            "kind": kind,
-            "usage": {
-                "input": usage.input,
-                "output": usage.output,
-                "cacheRead": usage.cache_read,
-                "cacheWrite": usage.cache_write,
-                "totalTokens": usage.total_tokens,
-            },
-        });
-        self.line(&line.to_string())?;
         self.report.add_usage(usage);
-        count(&mut self.report.entries, "usage");
-        self.last = id.clone();
-        Ok(id)
+        let parent = Some(place.parent.clone());
+        self.entry("", parent, place.at, "usage", |stamp| {
+            let line = json!({
+                "type": "usage",
+                "id": stamp.id,
+                "parentId": stamp.parent,
+                "timestamp": stamp.timestamp.to_string(),
+                "kind": kind,
+                "usage": {
+                    "input": usage.input,
+                    "output": usage.output,
+                    "cacheRead": usage.cache_read,
+                    "cacheWrite": usage.cache_write,
+                    "totalTokens": usage.total_tokens,
+                },
+            });
+            line.to_string()
+        })
     }
 
     /// Ends the session at `leaf`, and returns the report.

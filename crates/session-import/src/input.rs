@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, LineSource, Severity, Span};
 
@@ -12,8 +13,16 @@ use crate::json::Object;
 /// The longest line, and the longest document, that is read: 256 MiB.
 pub(crate) const LONGEST: u64 = 256 * 1024 * 1024;
 
-/// How much is read in one call, in bytes.
+/// How much is read in one call, in bytes; and how much at a time of what follows of a line that begins in it.
 const BLOCK: u64 = 1024 * 1024;
+const TAIL: u64 = 32 * 1024;
+
+/// The most threads that read one input, and how many blocks each is ahead.
+const THREADS: usize = 4;
+const AHEAD: usize = 2;
+
+/// Takes the number of a line, and the line unless it is too long.
+type TakeLine<'a> = dyn FnMut(u64, Option<Line<'_>>) -> Result<(), ImportError> + 'a;
 
 /// The bytes of a session, which can be read at any place.
 #[derive(Clone)]
@@ -37,7 +46,14 @@ pub(crate) struct Line<'a> {
     /// Its number, counted from 1.
     pub number: u64,
     pub span: Span,
-    pub text: Cow<'a, str>,
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Line<'a> {
+    /// Returns its text; bytes that are not UTF-8 become U+FFFD.
+    pub fn text(&self) -> Cow<'a, str> {
+        text_of(self.bytes)
+    }
 }
 
 impl Input {
@@ -99,7 +115,7 @@ impl Input {
         mut take: impl FnMut(&Object<'_>, &Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         self.lines(end, diagnostics, |line, diagnostics| {
-            match Object::parse(&line.text) {
+            match Object::parse(&line.text()) {
                 Some(record) => take(&record, &line, diagnostics),
                 None => {
                     diagnostics.push(damaged(line.number));
@@ -118,79 +134,154 @@ impl Input {
         mut take: impl FnMut(Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         let end = end.min(self.bytes);
-        let mut carry: Vec<u8> = Vec::new();
-        let (mut start, mut number, mut at) = (0, 0, 0);
-        let mut oversized = false;
-        while at < end {
-            let len = BLOCK.min(end - at);
-            let block = self.source.line(Span {
-                offset: at,
-                len: len as u32,
+        let mut before = 0;
+        for from in (0..end).step_by(BLOCK as usize) {
+            before += self.block(from, end, longest, &mut |number, found| match found {
+                Some(line) => {
+                    let number = before + number;
+                    take(Line { number, ..line }, diagnostics)
+                }
+                None => {
+                    diagnostics.push(oversized(before + number));
+                    Ok(())
+                }
             })?;
-            let mut rest: &[u8] = &block;
-            while !rest.is_empty() {
-                let found = memchr::memchr(b'\n', rest);
-                let piece = &rest[..found.unwrap_or(rest.len())];
-                oversized |= carry.len() as u64 + piece.len() as u64 > longest;
-                let whole = carry.is_empty() && found.is_some() && !oversized;
-                if oversized {
-                    carry = Vec::new();
-                } else if !whole {
-                    carry.extend_from_slice(piece);
-                }
-                rest = &rest[found.map_or(rest.len(), |at| at + 1)..];
-                if found.is_none() {
-                    break;
-                }
-                number += 1;
-                let bytes = if whole { piece } else { &carry };
-                give(bytes, start, number, oversized, diagnostics, &mut take)?;
-                start = at + (block.len() - rest.len()) as u64;
-                carry.clear();
-                oversized = false;
-            }
-            at += len;
-        }
-        if oversized || !carry.is_empty() {
-            give(&carry, start, number + 1, oversized, diagnostics, &mut take)?;
         }
         Ok(())
     }
+
+    /// Folds the lines of each block on several threads, and gives the results with the number of lines before them, in
+    /// their order. The numbers of lines are those within their block.
+    pub(crate) fn folded<B: Default + Send>(
+        &self,
+        end: u64,
+        diagnostics: &mut Diagnostics,
+        fold: impl Fn(&mut B, &Line<'_>) + Sync,
+        mut take: impl FnMut(B, u64, &mut Diagnostics) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let end = end.min(self.bytes);
+        let fold = &fold;
+        let most = thread::available_parallelism().map_or(1, |most| most.get().min(THREADS));
+        let stride = most * BLOCK as usize;
+        let starts = (0..end).step_by(BLOCK as usize);
+        thread::scope(|scope| {
+            let workers = starts.clone().take(most).map(|first| {
+                let (sender, receiver) = mpsc::sync_channel(AHEAD);
+                scope.spawn(move || {
+                    for from in (first..end).step_by(stride) {
+                        let (mut block, mut too_long) = (B::default(), Vec::new());
+                        let read = self.block(from, end, LONGEST, &mut |number, found| {
+                            match found {
+                                Some(line) => fold(&mut block, &line),
+                                None => too_long.push(number),
+                            }
+                            Ok(())
+                        });
+                        // Nobody receives it after an error.
+                        if sender
+                            .send(read.map(|lines| (block, too_long, lines)))
+                            .is_err()
+                        {
+                            return;
+                        }
+                    }
+                });
+                receiver
+            });
+            let workers: Vec<_> = workers.collect();
+            let mut before = 0;
+            for (worker, _) in (0..workers.len()).cycle().zip(starts) {
+                let Ok(read) = workers[worker].recv() else {
+                    break;
+                };
+                let (block, too_long, lines) = read?;
+                let too_long = too_long.into_iter();
+                too_long.for_each(|number| diagnostics.push(oversized(before + number)));
+                take(block, before, diagnostics)?;
+                before += lines;
+            }
+            Ok(())
+        })
+    }
+
+    /// Gives every line that is not blank and begins in the block at `from`, with its number in it; `None` for one that
+    /// is too long. Returns how many lines begin there.
+    fn block(
+        &self,
+        from: u64,
+        end: u64,
+        longest: u64,
+        take: &mut TakeLine<'_>,
+    ) -> Result<u64, ImportError> {
+        let read = |from: u64, len: u64| {
+            self.source.line(Span {
+                offset: from,
+                len: len.min(end - from) as u32,
+            })
+        };
+        // The byte before tells whether a line begins with the block.
+        let first = from.saturating_sub(1);
+        let block = read(first, from - first + BLOCK)?;
+        let mut rest: &[u8] = &block;
+        if from > 0 {
+            let Some(newline) = memchr::memchr(b'\n', rest) else {
+                return Ok(0);
+            };
+            rest = &rest[newline + 1..];
+        }
+        let mut number = 0;
+        let mut give = |start: u64, bytes: &[u8]| {
+            number += 1;
+            match bytes.len() as u64 > longest {
+                true => take(number, None),
+                false => match line_of(bytes, start, number) {
+                    Some(line) => take(number, Some(line)),
+                    None => Ok(()),
+                },
+            }
+        };
+        let after = first + block.len() as u64;
+        while let Some(newline) = memchr::memchr(b'\n', rest) {
+            give(after - rest.len() as u64, &rest[..newline])?;
+            rest = &rest[newline + 1..];
+        }
+        if !rest.is_empty() {
+            let (start, mut at) = (after - rest.len() as u64, after);
+            let mut bytes = rest.to_vec();
+            while at < end && bytes.len() as u64 <= longest {
+                let more = read(at, TAIL)?;
+                at += more.len() as u64;
+                let newline = memchr::memchr(b'\n', &more);
+                bytes.extend_from_slice(&more[..newline.unwrap_or(more.len())]);
+                if newline.is_some() {
+                    break;
+                }
+            }
+            give(start, &bytes)?;
+        }
+        Ok(number)
+    }
 }
 
-fn give(
-    bytes: &[u8],
-    start: u64,
-    number: u64,
-    oversized: bool,
-    diagnostics: &mut Diagnostics,
-    take: &mut impl FnMut(Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
-) -> Result<(), ImportError> {
-    if oversized {
-        let text = "longer than 256 MiB; left out";
-        let said = Diagnostic::new(Severity::Error, DiagnosticKind::OversizedLine, text);
-        diagnostics.push(said.at_line(number));
-        return Ok(());
-    }
+/// Returns a line, unless it is blank.
+fn line_of(bytes: &[u8], start: u64, number: u64) -> Option<Line<'_>> {
     let mark: &[u8] = if start == 0 { b"\xEF\xBB\xBF" } else { b"" };
-    let skipped = if bytes.starts_with(mark) {
-        mark.len()
-    } else {
-        0
-    };
-    let body = bytes[skipped..].trim_ascii_end();
-    if body.trim_ascii_start().is_empty() {
-        return Ok(());
-    }
-    let line = Line {
+    let body = bytes.strip_prefix(mark).unwrap_or(bytes);
+    let skipped = bytes.len() - body.len();
+    let body = body.trim_ascii_end();
+    (!body.trim_ascii_start().is_empty()).then(|| Line {
         number,
         span: Span {
             offset: start + skipped as u64,
             len: body.len() as u32,
         },
-        text: text_of(body),
-    };
-    take(line, diagnostics)
+        bytes: body,
+    })
+}
+
+fn oversized(line: u64) -> Diagnostic {
+    let text = "longer than 256 MiB; left out";
+    Diagnostic::new(Severity::Error, DiagnosticKind::OversizedLine, text).at_line(line)
 }
 
 /// Returns the text of bytes; those that are not UTF-8 become U+FFFD.
@@ -251,14 +342,45 @@ mod tests {
         let mut found = Vec::new();
         let read = input.lines_within(longest, u64::MAX, &mut diagnostics, |line, _| {
             let again = input.text(line.span)?;
-            assert_eq!(again, line.text);
-            found.push((line.number, line.span.offset, line.text.len()));
+            assert_eq!(again, line.text());
+            found.push((line.number, line.span.offset, line.bytes.len()));
             Ok(())
         });
         assert!(read.is_ok());
         let said = diagnostics.into_vec().into_iter();
         let said = said.map(|said| (said.kind, said.line.unwrap_or(0)));
         (found, said.collect())
+    }
+
+    #[test]
+    fn folded_lines_are_those_that_are_given_one_by_one() {
+        let block = super::BLOCK as usize;
+        let mut bytes = Vec::new();
+        for number in 0..9000_usize {
+            bytes.resize(bytes.len() + number * 7919 % 1000, b'x');
+            bytes.push(b'\n');
+        }
+        // Lines that begin or end with a block, and one over several.
+        for length in [3 * block, block - 1, block, 5] {
+            bytes.resize(bytes.len().next_multiple_of(block) + length, b'y');
+            bytes.push(b'\n');
+        }
+        let (want, _) = lines(bytes.clone(), u64::MAX);
+        let mut found = Vec::new();
+        let folded = Input::of_bytes(bytes).folded(
+            u64::MAX,
+            &mut Diagnostics::default(),
+            |block: &mut Vec<_>, line| {
+                block.push((line.number, line.span.offset, line.bytes.len()));
+            },
+            |block, before, _| {
+                let block = block.into_iter();
+                found.extend(block.map(|(number, at, len)| (before + number, at, len)));
+                Ok(())
+            },
+        );
+        assert!(folded.is_ok());
+        assert_eq!(found, want);
     }
 
     #[test]

@@ -66,6 +66,23 @@ impl ImportReport {
         self.version = record.text("version").or(self.version.take());
     }
 
+    /// Adds what the heads of later records said, and how many there were.
+    pub(crate) fn add_heads(&mut self, later: Self) {
+        for (kind, more) in later.records {
+            count_more(&mut self.records, &kind, more);
+        }
+        for (kind, more) in later.skipped {
+            count_more(&mut self.skipped, &kind, more);
+        }
+        if self.session_id.is_empty() {
+            self.session_id = later.session_id;
+        }
+        if self.cwd.is_empty() {
+            self.cwd = later.cwd;
+        }
+        self.version = later.version.or(self.version.take());
+    }
+
     /// Counts a record that is not mapped.
     pub(crate) fn skip(&mut self, kind: &str) {
         count(&mut self.skipped, kind);
@@ -95,12 +112,17 @@ const MOST_TYPES: usize = 256;
 
 /// Counts one more of a type. Names come from the file: they are cut, and of too many the rest is counted together.
 pub(crate) fn count(counts: &mut BTreeMap<String, u64>, kind: &str) {
+    count_more(counts, kind, 1);
+}
+
+/// Counts `more` of a type.
+fn count_more(counts: &mut BTreeMap<String, u64>, kind: &str, more: u64) {
     if let Some(known) = counts.get_mut(kind) {
-        *known += 1;
+        *known += more;
         return;
     }
     let name: String = kind.chars().take(64).collect();
     let known = counts.contains_key(&name) || counts.len() < MOST_TYPES;
     let name = if known { name } else { "other".to_owned() };
-    *counts.entry(name).or_default() += 1;
+    *counts.entry(name).or_default() += more;
 }

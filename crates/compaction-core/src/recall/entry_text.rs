@@ -33,13 +33,9 @@ pub(super) struct Gate<'a> {
 impl Gate<'_> {
     /// Returns the text without private spans and without what the redactor takes out.
     fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let text = match self.clean {
-            Some(clean) => Cow::Owned(clean(text)),
-            None => Cow::Borrowed(text),
-        };
-        match text {
-            Cow::Borrowed(text) => without_private(text),
-            Cow::Owned(text) => Cow::Owned(without_private(&text).into_owned()),
+        match self.clean {
+            Some(clean) => Cow::Owned(without_private(&clean(text)).into_owned()),
+            None => without_private(text),
         }
     }
 }
@@ -75,24 +71,28 @@ pub(super) struct EntryText {
 /// Returns the text of an entry; `None` for one that says nothing.
 pub(super) fn entry_text(entry: &Entry, gate: Gate<'_>) -> Option<EntryText> {
     let (author, role, text) = match &entry.body {
-        EntryBody::Compaction(body) => (Author::Summary, "compaction", body.summary.clone()),
-        EntryBody::BranchSummary(body) => (Author::Summary, "branch_summary", body.summary.clone()),
+        EntryBody::Compaction(body) => (Author::Summary, "compaction", (&*body.summary).into()),
+        EntryBody::BranchSummary(body) => {
+            (Author::Summary, "branch_summary", (&*body.summary).into())
+        }
         EntryBody::CustomMessage(message) => (Author::Other, "custom", shown(&message.content)),
         EntryBody::Message(message) => return Some(message_text(message, gate)),
         _ => return None,
     };
-    Some(gated(author, role, &text, gate))
+    Some(gated(author, role, text, gate))
 }
 
-fn gated(author: Author, role: &str, text: &str, gate: Gate<'_>) -> EntryText {
-    let is_excluded = is_excluded(text);
+fn gated(author: Author, role: &str, text: Cow<'_, str>, gate: Gate<'_>) -> EntryText {
+    let is_excluded = is_excluded(&text);
+    let changed = match gate.apply(&text) {
+        _ if is_excluded => Some(String::new()),
+        Cow::Owned(text) => Some(text),
+        Cow::Borrowed(_) => None,
+    };
     EntryText {
         author,
         role: role.to_owned(),
-        text: match is_excluded {
-            true => String::new(),
-            false => gate.apply(text).into_owned(),
-        },
+        text: changed.unwrap_or_else(|| text.into_owned()),
         tools: Vec::new(),
         answers: None,
         is_excluded,
@@ -112,15 +112,16 @@ fn message_text(message: &AgentMessage, gate: Gate<'_>) -> EntryText {
         }
     };
     let text = match message {
-        AgentMessage::ToolResult(result) => Cow::Owned(shown(&result.content)),
+        AgentMessage::ToolResult(result) => shown(&result.content),
         AgentMessage::BashExecution(run) => {
             Cow::Owned(format!("bash: {}\n{}", run.command, run.output))
         }
         _ => Cow::Owned(message.display_text()),
     };
-    let mut found = gated(author, message.role(), &text, gate);
+    let is_answer = text.starts_with(QUOTED);
+    let mut found = gated(author, message.role(), text, gate);
     if let AgentMessage::ToolResult(result) = message {
-        found.is_own = OWN_TOOLS.contains(&&*result.tool_name) || text.starts_with(QUOTED);
+        found.is_own = OWN_TOOLS.contains(&&*result.tool_name) || is_answer;
         found.tools.push(result.tool_name.clone());
         found.answers = Some(result.tool_call_id.clone());
     }
@@ -137,21 +138,21 @@ fn message_text(message: &AgentMessage, gate: Gate<'_>) -> EntryText {
 
 /// Returns what an answer says and calls. Calls of recall are left out where there is anything else.
 fn answer_text(content: &Content, gate: Gate<'_>) -> EntryText {
-    let mut parts: Vec<String> = Vec::new();
+    let mut parts: Vec<Cow<'_, str>> = Vec::new();
     let mut tools = Vec::new();
     let mut own = Vec::new();
     if let Content::Text(text) = content {
-        parts.push(text.clone());
+        parts.push(text.into());
     }
     for block in content.blocks() {
         match block {
             Block::ToolCall(call) => {
                 let text = call_text(call, gate);
                 if is_own(call) {
-                    own.push(text);
+                    own.push(text.into());
                 } else {
                     tools.push(call.name.clone());
-                    parts.push(text);
+                    parts.push(text.into());
                 }
             }
             other => parts.extend(block_text(other)),
@@ -165,7 +166,7 @@ fn answer_text(content: &Content, gate: Gate<'_>) -> EntryText {
     EntryText {
         tools,
         is_own,
-        ..gated(Author::Assistant, "assistant", &parts.join("\n"), gate)
+        ..gated(Author::Assistant, "assistant", joined(parts), gate)
     }
 }
 
@@ -182,22 +183,26 @@ fn is_own(call: &ToolCall) -> bool {
     OWN_TOOLS.contains(&&*call.name) || steps.any(|step| step.starts_with(OWN_COMMAND))
 }
 
-fn shown(content: &Content) -> String {
+fn shown(content: &Content) -> Cow<'_, str> {
     match content {
-        Content::Text(text) => text.clone(),
-        Content::Blocks(blocks) => {
-            let parts: Vec<String> = blocks.iter().filter_map(block_text).collect();
-            parts.join("\n")
-        }
+        Content::Text(text) => text.into(),
+        Content::Blocks(blocks) => joined(blocks.iter().filter_map(block_text).collect()),
     }
 }
 
-fn block_text(block: &Block) -> Option<String> {
+fn joined(mut parts: Vec<Cow<'_, str>>) -> Cow<'_, str> {
+    match parts.len() {
+        1 => parts.remove(0),
+        _ => parts.join("\n").into(),
+    }
+}
+
+fn block_text(block: &Block) -> Option<Cow<'_, str>> {
     Some(match block {
-        Block::Text(block) => block.text.clone(),
-        Block::Thinking(block) => block.thinking.clone(),
-        Block::Image(block) => format!("[image {}]", block.mime_type),
-        Block::ToolCall(call) => call.name.clone(),
+        Block::Text(block) => (&*block.text).into(),
+        Block::Thinking(block) => (&*block.thinking).into(),
+        Block::Image(block) => format!("[image {}]", block.mime_type).into(),
+        Block::ToolCall(call) => (&*call.name).into(),
         Block::Other { .. } => return None,
     })
 }

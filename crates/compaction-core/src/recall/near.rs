@@ -8,8 +8,9 @@ use crate::recall::terms::{Terms, fold};
 /// How many different words of a session are compared.
 const MOST_WORDS: usize = 100_000;
 
-/// About how many bytes of a session are read for its words.
+/// About how many bytes of a session are read for its words, and how many entries: short lines may stand for long ones.
 pub(super) const MOST_BYTES: u64 = 4 << 20;
+pub(super) const MOST_ENTRIES: usize = 8192;
 
 /// The shortest and the longest word that is close to another, in characters.
 const SHORTEST: usize = 3;

@@ -1,5 +1,6 @@
 //! Which entries can match at all, found in the bytes of the session without reading an entry.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
@@ -19,7 +20,22 @@ pub(super) struct Signs {
     pub term: bool,
     /// A marker may be in it that excludes the message or the session.
     pub marker: bool,
+    /// The stored line stands for a longer one.
+    leaves_out: bool,
 }
+
+/// What is told of each entry, and whether there is more to tell; see [`Prefilter::each`].
+type Found<'a> = dyn FnMut(EntryIndex, Signs, Option<&[u8]>) -> bool + 'a;
+
+/// Bytes that several lines stand in, and where each does.
+type Lines<'a> = (Cow<'a, [u8]>, Vec<Range<usize>>);
+
+/// What is said of lines whose bytes cannot be had, so that each is read.
+const EVERYTHING: Signs = Signs {
+    term: true,
+    marker: true,
+    leaves_out: true,
+};
 
 /// Finds the lines that may hold a term.
 #[derive(Debug)]
@@ -56,14 +72,9 @@ impl Prefilter {
         }
     }
 
-    /// Calls `found` for every entry of `rows` with what its line holds, in their order, until it returns false.
-    /// Returns false then.
-    pub fn each(
-        &self,
-        tree: &SessionTree,
-        rows: &[EntryIndex],
-        found: &mut dyn FnMut(EntryIndex, Signs) -> bool,
-    ) -> bool {
+    /// Calls `found` for every entry of `rows` with what its line holds, and with the line where that is all of it, in
+    /// their order, until it returns false. Returns false then.
+    pub fn each(&self, tree: &SessionTree, rows: &[EntryIndex], found: &mut Found<'_>) -> bool {
         let mut from = 0;
         while from < rows.len() {
             let start = tree.span(rows[from]).offset;
@@ -74,9 +85,16 @@ impl Prefilter {
             let more = rows[from..].iter().take_while(|row| fits(row)).count();
             let block = &rows[from..from + more.max(1)];
             from += block.len();
-            let signs = self.signs(tree, block);
-            for (index, signs) in block.iter().zip(signs) {
-                if !found(*index, signs) {
+            let Some((bytes, lines)) = stored(tree, block) else {
+                if !block.iter().all(|index| found(*index, EVERYTHING, None)) {
+                    return false;
+                }
+                continue;
+            };
+            let signs = self.signs(tree, &bytes, &lines);
+            for ((index, signs), line) in block.iter().zip(signs).zip(lines) {
+                let line = (!signs.leaves_out).then(|| &bytes[line]);
+                if !found(*index, signs, line) {
                     return false;
                 }
             }
@@ -84,68 +102,34 @@ impl Prefilter {
         true
     }
 
-    /// Returns what the lines of `block` hold; everything where the bytes cannot be had, so that each is read.
-    fn signs(&self, tree: &SessionTree, block: &[EntryIndex]) -> Vec<Signs> {
-        let everything = Signs {
-            term: true,
-            marker: true,
-        };
-        let spans: Vec<Span> = block.iter().map(|row| tree.span(*row)).collect();
-        let start = spans.first().map_or(0, |span| span.offset);
-        let end = spans.iter().map(|span| span.end()).max().unwrap_or(start);
-        let ascending = spans.is_sorted_by_key(|span| span.offset);
-        let len = u32::try_from(end - start).ok().filter(|_| ascending);
-        let bytes = len.map(|len| tree.source_bytes(Span { offset: start, len }));
-        let Some(Ok(Some(bytes))) = bytes else {
-            return vec![everything; block.len()];
-        };
-        let lines: Vec<Range<usize>> = spans
-            .iter()
-            .map(|span| (span.offset - start) as usize..(span.end() - start) as usize)
-            .collect();
+    /// Returns what the lines of a block hold.
+    fn signs(&self, tree: &SessionTree, bytes: &[u8], lines: &[Range<usize>]) -> Vec<Signs> {
         let mut signs = vec![
             Signs {
                 term: self.runs.is_none(),
-                marker: false,
+                ..Signs::default()
             };
             lines.len()
         ];
-        mark(&lines, self.marker.find_iter(&bytes), |line| {
+        mark(lines, self.marker.find_iter(bytes), |line| {
             signs[line].marker = true;
         });
-        let Some(runs) = &self.runs else {
-            for (signs, line) in signs.iter_mut().zip(lines) {
-                let more = tree.left_out(&bytes[line]);
-                signs.marker |= more.is_some_and(|more| match more {
-                    Ok(more) => self.marker.find(&more).is_some(),
-                    Err(_) => true,
-                });
-            }
-            return signs;
-        };
-        let escapes = self.escapes(&bytes);
-        mark(&lines, escapes, |line| signs[line].term = true);
-        let mut at = 0;
-        let mut line = 0;
-        while let Some(hit) = runs.find(aho_corasick::Input::new(&*bytes).range(at..)) {
-            line += lines[line..].partition_point(|range| range.end <= hit.start());
-            let Some(range) = lines.get(line) else { break };
-            if range.start <= hit.start() {
-                signs[line].term = true;
-                // One hit is enough.
-                at = range.end;
-            } else {
-                at = hit.end();
-            }
+        if let Some(runs) = &self.runs {
+            let escapes = self.escapes(bytes);
+            mark(lines, escapes, |line| signs[line].term = true);
+            mark_hits(runs, bytes, lines, |line| signs[line].term = true);
         }
         for (signs, line) in signs.iter_mut().zip(lines) {
-            match tree.left_out(&bytes[line]) {
+            match tree.left_out(&bytes[line.clone()]) {
                 None => {}
                 Some(Ok(more)) => {
-                    signs.term |= runs.is_match(&*more) || self.escapes(&more).next().is_some();
+                    signs.leaves_out = true;
+                    let is_match = |runs: &AhoCorasick| runs.is_match(&*more);
+                    signs.term |= self.runs.as_ref().is_some_and(is_match)
+                        || self.escapes(&more).next().is_some();
                     signs.marker |= self.marker.find(&more).is_some();
                 }
-                Some(Err(_)) => *signs = everything,
+                Some(Err(_)) => *signs = EVERYTHING,
             }
         }
         signs
@@ -158,6 +142,43 @@ impl Prefilter {
             next.is_some_and(|digit| (b'2'..=b'7').contains(digit))
         };
         self.escape.find_iter(bytes).filter(is_printable)
+    }
+}
+
+/// Returns the bytes in which the lines of `block` are stored, and where each stands in them; `None` where they cannot be
+/// had together.
+fn stored<'t>(tree: &'t SessionTree, block: &[EntryIndex]) -> Option<Lines<'t>> {
+    let spans: Vec<Span> = block.iter().map(|row| tree.span(*row)).collect();
+    let start = spans.first()?.offset;
+    let end = spans.iter().map(|span| span.end()).max()?;
+    let len = u32::try_from(end - start).ok()?;
+    if !spans.is_sorted_by_key(|span| span.offset) {
+        return None;
+    }
+    let bytes = tree.source_bytes(Span { offset: start, len }).ok()??;
+    let place = |span: &Span| (span.offset - start) as usize..(span.end() - start) as usize;
+    Some((bytes, spans.iter().map(place).collect()))
+}
+
+/// Calls `mark` with the number of each line that holds one of `runs`.
+fn mark_hits(
+    runs: &AhoCorasick,
+    bytes: &[u8],
+    lines: &[Range<usize>],
+    mut mark: impl FnMut(usize),
+) {
+    let mut at = 0;
+    let mut line = 0;
+    while let Some(hit) = runs.find(aho_corasick::Input::new(bytes).range(at..)) {
+        line += lines[line..].partition_point(|range| range.end <= hit.start());
+        let Some(range) = lines.get(line) else { break };
+        if range.start <= hit.start() {
+            mark(line);
+            // One hit is enough.
+            at = range.end;
+        } else {
+            at = hit.end();
+        }
     }
 }
 

@@ -23,10 +23,12 @@ const REMOVED: &str = "[private]";
 
 /// Returns whether a text carries a marker that excludes it.
 pub fn is_excluded(text: &str) -> bool {
-    MARKERS.iter().any(|(begin, end)| {
-        let mut places = text.match_indices(begin);
-        places.any(|(at, _)| text[at + begin.len()..].trim_start().starts_with(end))
-    })
+    let may_have = memchr::memmem::find(text.as_bytes(), MARKER_BYTES).is_some();
+    may_have
+        && MARKERS.iter().any(|(begin, end)| {
+            let mut places = text.match_indices(begin);
+            places.any(|(at, _)| text[at + begin.len()..].trim_start().starts_with(end))
+        })
 }
 
 /// Returns a text without its private spans. One that is not closed reaches to the end of the text.

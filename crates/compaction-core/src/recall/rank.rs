@@ -1,6 +1,6 @@
 //! The order of what is found: BM25 over the texts of the session, weighed by author and place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use session_model::EntryIndex;
 
@@ -141,31 +141,32 @@ pub(super) fn group(
     mut file: impl FnMut(usize, &Candidate) -> Option<String>,
 ) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
-    let mut by_text: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut by_text: HashMap<u64, usize> = HashMap::new();
     let mut by_file: BTreeMap<String, usize> = BTreeMap::new();
     for (number, (score, candidate)) in found.into_iter().enumerate() {
         let path = file(number, &candidate);
-        let same_text = by_text.get(&candidate.hash);
+        let hash = candidate.hash;
+        let same_text = by_text.get(&hash);
         let same_file = path.as_ref().and_then(|path| by_file.get(path));
         let at = match same_text.or(same_file) {
             Some(at) => {
                 let group = &mut groups[*at];
                 group.copies += 1;
                 if candidate.index > group.newest.index {
-                    group.newest = candidate.clone();
+                    group.newest = candidate;
                 }
                 *at
             }
             None => {
                 groups.push(Group {
                     score,
-                    newest: candidate.clone(),
+                    newest: candidate,
                     copies: 0,
                 });
                 groups.len() - 1
             }
         };
-        by_text.insert(candidate.hash, at);
+        by_text.insert(hash, at);
         if let Some(path) = path {
             by_file.insert(path, at);
         }

@@ -151,7 +151,7 @@ fn is_excluded(tree: &SessionTree, stop: &dyn Fn() -> bool) -> Option<bool> {
     let rows: Vec<EntryIndex> = tree.indices().filter(|at| speaks(tree.kind(*at))).collect();
     let mut excluded = false;
     let prefilter = Prefilter::of(&Terms::default());
-    let all = prefilter.each(tree, &rows, &mut |index, signs| {
+    let all = prefilter.each(tree, &rows, &mut |index, signs, _| {
         if signs.marker
             && let Ok(entry) = tree.entry(index)
             && let Some(text) = entry_text(&entry, Gate::default())

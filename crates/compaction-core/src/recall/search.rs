@@ -10,7 +10,7 @@ use crate::file_call::{FileAction, file_call};
 use crate::recall::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
 use crate::recall::excerpt::excerpts;
 use crate::recall::filter::{Place, Places, speaks};
-use crate::recall::near::{MOST_BYTES, Vocabulary};
+use crate::recall::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
 use crate::recall::prefilter::{Prefilter, Signs};
 use crate::recall::rank::{Candidate, Group, group, rank};
 use crate::recall::terms::{self, Terms, fold};
@@ -98,11 +98,11 @@ impl<'a> RecallSearch<'a> {
         let tree = self.path.tree();
         let all = self
             .prefilter
-            .each(tree, &self.rows[part], &mut |index, signs| {
+            .each(tree, &self.rows[part], &mut |index, signs, line| {
                 if stop() {
                     return false;
                 }
-                self.visit(index, signs, &mut scan);
+                self.visit(index, signs, line, &mut scan);
                 true
             });
         all.then_some(scan)
@@ -152,7 +152,7 @@ impl<'a> RecallSearch<'a> {
             return Some(recall);
         }
         let mut groups = group(ranked.found, |number, candidate| {
-            self.file_read(candidate).filter(|_| number < COMPARED)
+            (number < COMPARED).then(|| self.file_read(candidate))?
         });
         // What fits words far less than the best is counted, not shown; who asks by a pattern means each match.
         let best = groups.first().filter(|_| !self.terms.terms.is_empty());
@@ -202,7 +202,8 @@ impl<'a> RecallSearch<'a> {
         self.request.except != Some(index) && self.places.is_on_branch(index)
     }
 
-    fn visit(&self, index: EntryIndex, signs: Signs, scan: &mut Scan) {
+    /// Looks at an entry; `line` is its line, where that is at hand.
+    fn visit(&self, index: EntryIndex, signs: Signs, line: Option<&[u8]>, scan: &mut Scan) {
         let filters = &self.request.filters;
         let place = self.places.place(index);
         let is_admitted = self.is_admitted(index);
@@ -213,7 +214,9 @@ impl<'a> RecallSearch<'a> {
         if !must_read && !signs.marker {
             return;
         }
-        let Ok(entry) = self.tree().entry(index) else {
+        let tree = self.tree();
+        let entry = line.map_or_else(|| tree.entry(index), |line| tree.entry_of_line(index, line));
+        let Ok(entry) = entry else {
             scan.unreadable += usize::from(counts);
             return;
         };
@@ -315,9 +318,8 @@ impl<'a> RecallSearch<'a> {
             .last()
             .map_or(0, |last| self.tree().span(*last).end());
         // Of a long session, entries that are evenly spread.
-        let step = usize::try_from(end.div_ceil(MOST_BYTES))
-            .unwrap_or(1)
-            .max(1);
+        let step = usize::try_from(end.div_ceil(MOST_BYTES)).unwrap_or(1);
+        let step = step.max(self.rows.len().div_ceil(MOST_ENTRIES)).max(1);
         let admitted = self.rows.iter().filter(|index| self.is_admitted(**index));
         for index in admitted.step_by(step) {
             if stop() {

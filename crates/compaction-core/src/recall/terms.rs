@@ -187,20 +187,25 @@ fn is_dense(character: char) -> bool {
 
 /// Returns `text` in lower case, with each character where it was: one whose lower case has another length stays.
 pub(super) fn fold(text: &str) -> String {
-    if text.is_ascii() {
-        return text.to_ascii_lowercase();
-    }
-    let lower = |character: char| {
-        if character.is_ascii() {
-            return character.to_ascii_lowercase();
-        }
+    let mut folded = text.to_ascii_lowercase();
+    let mut at = 0;
+    let beyond = |byte: &u8| !byte.is_ascii();
+    while let Some(next) = text.as_bytes()[at..].iter().position(beyond) {
+        at += next;
+        let Some(character) = text[at..].chars().next() else {
+            break;
+        };
+        let end = at + character.len_utf8();
         let mut lower = character.to_lowercase();
-        match (lower.next(), lower.next()) {
-            (Some(one), None) if one.len_utf8() == character.len_utf8() => one,
-            _ => character,
+        if let (Some(one), None) = (lower.next(), lower.next())
+            && one != character
+            && at + one.len_utf8() == end
+        {
+            folded.replace_range(at..end, one.encode_utf8(&mut [0; 4]));
         }
-    };
-    text.chars().map(lower).collect()
+        at = end;
+    }
+    folded
 }
 
 fn occurrences(text: &str, folded: &str, wanted: &str, term: usize) -> Vec<Place> {

@@ -1,16 +1,18 @@
 //! The second pass: bodies of records, as messages.
 
 use session_model::json::RawJson;
-use session_model::{Block, FirstKept, Span, StopReason};
+use session_model::{Block, FirstKept, Span};
 
-use super::blocks::{attachment_blocks, result_blocks, stop_reason, usage_of, user_parts};
-use super::scan::{Scan, call_id};
-use crate::content::{Answer, call, compaction, is_blank, thinking};
-use crate::emitter::{CallResult, Emitter, PendingCall, Place};
+use super::blocks::{attachment_blocks, result_blocks, user_parts};
+use super::part::Part;
+use super::scan::Scan;
+use crate::content::{Answer, compaction, is_blank};
+use crate::emitter::{CallResult, Emitter, Place};
 use crate::error::ImportError;
 use crate::input::Input;
 use crate::json::{self, Object};
 use crate::report::ImportReport;
+use crate::results::LaterPlace;
 use crate::threads::{Records, ResultAt, Unit, UnitKind, WriteUnit};
 use crate::user_message::{Ends, add_end};
 
@@ -99,6 +101,13 @@ pub(crate) fn read_result(
     })
 }
 
+/// Returns the blocks of the answer whose lines a text holds.
+pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
+    let records = text.lines().filter_map(Object::parse);
+    let parts = records.map(|record| Part::of(&record, report, true));
+    parts.flat_map(|part| part.blocks).collect()
+}
+
 impl Bodies<'_> {
     fn write_compaction(
         &self,
@@ -132,46 +141,71 @@ impl Bodies<'_> {
         place: &Place,
     ) -> Result<Ends, ImportError> {
         let mut answer = Answer {
-            api: "anthropic-messages",
+            api: super::API,
             provider: "anthropic".to_owned(),
             at: place.at,
             ..Answer::default()
         };
+        let later = self.left(emitter, unit);
         let mut calls = Vec::new();
-        let mut is_synthetic = false;
+        let (mut is_synthetic, mut says) = (false, false);
         for index in &unit.records {
-            let text = self.input.text(self.span(*index))?;
-            let record = Object::parse(&text).unwrap_or_default();
-            let message = record.object("message").unwrap_or_default();
-            if let Some(model) = message.filled("model") {
-                is_synthetic |= model == "<synthetic>";
-                answer.model = model;
-            }
-            is_synthetic |= record.flag("isApiErrorMessage");
-            if let Some(usage) = message.object("usage") {
-                answer.usage = Some(usage_of(&usage));
-            }
-            if let Some(reason) = message.text("stop_reason") {
-                answer.stop = stop_reason(&reason);
-            }
-            if record.flag("isAbortedMidStream") {
-                answer.stop = Some(StopReason::Aborted);
-            }
-            let uuid = record.text("uuid").unwrap_or_default();
-            self.take_blocks(emitter, &message, &uuid, &mut answer, &mut calls);
+            let known = self.scan.parts.get(index).filter(|_| later.is_some());
+            let part = match known {
+                Some(known) => known.clone(),
+                None => {
+                    let text = self.input.text(self.span(*index))?;
+                    let record = Object::parse(&text).unwrap_or_default();
+                    Part::of(&record, &mut emitter.report, true)
+                }
+            };
+            answer.model = part.model.unwrap_or(answer.model);
+            answer.usage = part.usage.or(answer.usage);
+            answer.stop = part.stop.or(answer.stop);
+            answer.blocks.extend(part.blocks);
+            calls.extend(part.calls);
+            is_synthetic |= part.is_synthetic;
+            says |= part.says;
         }
         let id = unit.records.first();
         let id = id.map_or("", |record| self.scan.records.list[*record].uuid());
         if is_synthetic && calls.is_empty() {
             return self.write_synthetic(emitter, id, place, &answer);
         }
-        if answer.blocks.is_empty() && answer.usage.is_none() {
+        if !says && answer.usage.is_none() {
             emitter.report.skip("assistant (empty)");
             return Ok(None);
         }
         let found = self.with_results(emitter, calls, results)?;
-        let ends = emitter.answer(id, place, answer.draft()?, found)?;
+        let ends = match later {
+            Some(later) => emitter.later_answer(id, place, &answer, later, found)?,
+            None => emitter.answer(id, place, answer.draft()?, found)?,
+        };
         Ok(Some(ends))
+    }
+
+    /// Returns where the lines of an answer stand that is read later: right behind each other.
+    fn left(&self, emitter: &Emitter<'_>, unit: &Unit) -> Option<LaterPlace> {
+        let record = |index: &usize| &self.scan.records.list[*index];
+        let part = |index: &usize| self.scan.parts.get(index);
+        let mut pairs = unit.records.windows(2);
+        let is_later = emitter.reads_later()
+            && pairs.all(|pair| record(&pair[0]).line + 1 == record(&pair[1]).line)
+            && unit
+                .records
+                .iter()
+                .all(|index| part(index).is_some_and(|part| !part.is_synthetic));
+        let (first, last) = (record(unit.records.first()?), record(unit.records.last()?));
+        let len = last.span.end().checked_sub(first.span.offset)?;
+        let span = Span {
+            len: u32::try_from(len).ok()?,
+            ..first.span
+        };
+        is_later.then_some(LaterPlace {
+            log: 0,
+            span,
+            block: 0,
+        })
     }
 
     /// Writes what the program said in the name of the model: the model never sees it.
@@ -197,54 +231,6 @@ impl Bodies<'_> {
             last = emitter.usage(&below, "other", usage)?;
         }
         Ok(Some((id, last)))
-    }
-
-    fn take_blocks(
-        &self,
-        emitter: &mut Emitter<'_>,
-        message: &Object<'_>,
-        uuid: &str,
-        answer: &mut Answer,
-        calls: &mut Vec<PendingCall>,
-    ) {
-        if let Some(text) = message.text("content") {
-            answer.blocks.push(Block::text(text));
-            return;
-        }
-        let mut own_calls = 0;
-        for block in message.objects("content") {
-            let kind = block.text("type").unwrap_or_default();
-            match kind.as_str() {
-                "text" => {
-                    let text = block.text("text").unwrap_or_default();
-                    answer.blocks.push(Block::text(text));
-                }
-                "thinking" => {
-                    let text = block.text("thinking").unwrap_or_default();
-                    let signature = block.filled("signature");
-                    answer.blocks.push(thinking(text, signature));
-                }
-                "redacted_thinking" => {
-                    let mut redacted = thinking(String::new(), block.filled("data"));
-                    if let Block::Thinking(block) = &mut redacted {
-                        block.redacted = true;
-                    }
-                    answer.blocks.push(redacted);
-                }
-                "tool_use" => {
-                    let id = call_id(&block, uuid, own_calls);
-                    own_calls += 1;
-                    let name = block.text("name").unwrap_or_default();
-                    let arguments = block.raw("input").and_then(json::raw_object);
-                    calls.push(PendingCall {
-                        id: id.clone(),
-                        name: name.clone(),
-                    });
-                    answer.blocks.push(call(id, name, arguments));
-                }
-                other => emitter.report.lose(&format!("block of an answer: {other}")),
-            }
-        }
     }
 
     /// Writes a message with the role of the user: what the program put there, then what the user said.

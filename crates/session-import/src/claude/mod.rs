@@ -2,6 +2,7 @@
 
 mod blocks;
 mod body;
+mod part;
 mod scan;
 
 use crate::Origin;
@@ -13,8 +14,12 @@ use crate::report::ImportReport;
 use crate::threads::{Units, write_units};
 
 use body::Bodies;
-pub(crate) use body::read_result;
+pub(crate) use body::{read_answer, read_result};
+
 use scan::scan;
+
+/// The protocol of the model.
+pub(crate) const API: &str = "anthropic-messages";
 
 pub(crate) fn import(
     input: &Input,

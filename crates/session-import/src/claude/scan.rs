@@ -1,15 +1,17 @@
 //! The first pass: heads of records, without their bodies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use session_model::{Diagnostic, DiagnosticKind, Severity};
+use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 
+use super::part::Part;
 use crate::emitter::Emitter;
 use crate::error::ImportError;
-use crate::input::Input;
+use crate::format::Format;
+use crate::input::{Input, Line, damaged};
 use crate::json::{self, Object};
-use crate::report::count;
+use crate::report::{ImportReport, count};
 use crate::threads::{Boundary, Kind, Record, Records};
 
 /// What the first pass found.
@@ -17,22 +19,43 @@ use crate::threads::{Boundary, Kind, Record, Records};
 pub(super) struct Scan {
     pub records: Records,
     pub title: Option<String>,
+    /// What the lines of answers add to them, without their blocks.
+    pub parts: HashMap<usize, Part>,
     /// Hashes of what messages with the role of the user say.
     user_texts: BTreeSet<u64>,
     /// How good the title is.
     title_rank: u8,
 }
 
-impl Scan {
-    /// Returns whether a message of the user says exactly this.
-    pub fn is_user_text(&self, text: &str) -> bool {
-        self.user_texts.contains(&hash(text))
-    }
+/// What the records of a block tell.
+struct Block {
+    report: ImportReport,
+    /// The numbers of lines that are no records.
+    damaged: Vec<u64>,
+    title: (u8, Option<String>),
+    /// The leaf that a record names, or that it names none.
+    leaf: Option<Option<Box<str>>>,
+    seen: Vec<Seen>,
+}
 
-    fn set_title(&mut self, rank: u8, title: Option<String>) {
-        if let Some(title) = title.filter(|_| rank >= self.title_rank) {
-            self.title_rank = rank;
-            self.title = Some(title);
+/// A record that may be a link of the chain.
+struct Seen {
+    record: Record,
+    part: Option<Part>,
+    /// Hashes of what it says, if it has the role of the user.
+    texts: Vec<u64>,
+    /// What is counted as not mapped.
+    skipped: Option<String>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            report: ImportReport::new(Format::ClaudeCode),
+            damaged: Vec::new(),
+            title: (0, None),
+            leaf: None,
+            seen: Vec::new(),
         }
     }
 }
@@ -47,99 +70,153 @@ fn hash(text: &str) -> u64 {
 pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
     let mut scan = Scan::default();
     let report = &mut emitter.report;
-    input.records(
-        input.bytes,
-        &mut emitter.diagnostics,
-        |object, line, diagnostics| {
-            let kind = object.text("type").unwrap_or_default();
-            count(&mut report.records, &kind);
-            report.take_head(object);
-            let threaded = match kind.as_str() {
-                "user" | "assistant" | "system" | "attachment" => true,
-                "custom-title" | "ai-title" | "summary" => {
-                    let (rank, key) = match kind.as_str() {
-                        "custom-title" => (3, "customTitle"),
-                        "ai-title" => (2, "aiTitle"),
-                        _ => (1, "summary"),
-                    };
-                    scan.set_title(rank, object.filled(key));
-                    false
+    let take = |block: Block, before: u64, diagnostics: &mut Diagnostics| {
+        for number in &block.damaged {
+            diagnostics.push(damaged(before + number));
+        }
+        report.add_heads(block.report);
+        scan.set_title(block.title);
+        scan.records.leaf = block.leaf.unwrap_or(scan.records.leaf.take());
+        for mut seen in block.seen {
+            seen.record.line += before;
+            scan.add(seen, report, diagnostics);
+        }
+        Ok(())
+    };
+    let diagnostics = &mut emitter.diagnostics;
+    input.folded(input.bytes, diagnostics, Block::take, take)?;
+    Ok(scan)
+}
+
+impl Block {
+    fn take(&mut self, line: &Line<'_>) {
+        let text = line.text();
+        let Some(object) = Object::parse(&text) else {
+            self.damaged.push(line.number);
+            return;
+        };
+        let name = object.text("type").unwrap_or_default();
+        count(&mut self.report.records, &name);
+        self.report.take_head(&object);
+        let is_link = match name.as_str() {
+            "user" | "assistant" | "system" | "attachment" => true,
+            "custom-title" => self.set_title(3, object.filled("customTitle")),
+            "ai-title" => self.set_title(2, object.filled("aiTitle")),
+            "summary" => self.set_title(1, object.filled("summary")),
+            "last-prompt" => {
+                if object.flag("explicit") {
+                    self.leaf = Some(object.text("leafUuid").map(Into::into));
                 }
-                "last-prompt" => {
-                    if object.flag("explicit") {
-                        scan.records.leaf = object.text("leafUuid").map(Into::into);
-                    }
-                    report.skip(&kind);
-                    false
-                }
-                _ => {
-                    report.skip(&kind);
-                    // Records of a kind that is not known may be links of the chain all the same.
-                    object.raw("uuid").is_some() && object.raw("parentUuid").is_some()
-                }
-            };
-            if !threaded {
-                return Ok(());
+                self.report.skip(&name);
+                false
             }
-            let uuid: Option<Box<str>> = object.filled("uuid").map(Into::into);
-            if let Some(uuid) = &uuid {
-                if scan.records.by_uuid.contains_key(uuid) {
-                    report.duplicates += 1;
-                    let text = "a second record with the same uuid; left out";
-                    let said = Diagnostic::new(Severity::Note, DiagnosticKind::DuplicateId, text);
-                    diagnostics.push(said.at_line(line.number));
-                    return Ok(());
-                }
-                let place = scan.records.list.len();
-                scan.records.by_uuid.insert(uuid.clone(), place);
+            _ => {
+                self.report.skip(&name);
+                // Records of a kind that is not known may be links of the chain all the same.
+                object.raw("uuid").is_some() && object.raw("parentUuid").is_some()
             }
-            let (kind, boundary) = kind_of(&kind, object, &mut scan);
-            if kind == Kind::Link && boundary.is_none() {
-                let name = object.text("type").unwrap_or_default();
-                // Records of a kind that is not known are counted already.
-                if matches!(name.as_str(), "user" | "assistant" | "system") {
-                    match object.text("subtype") {
-                        Some(subtype) => report.skip(&format!("{name}/{subtype}")),
-                        None => report.skip(&name),
-                    }
-                }
-            }
-            scan.records.list.push(Record {
+        };
+        if is_link {
+            self.see(&name, &object, line);
+        }
+    }
+
+    fn see(&mut self, name: &str, object: &Object<'_>, line: &Line<'_>) {
+        let mut texts = Vec::new();
+        let mut part = None;
+        let (kind, boundary) = kind_of(name, object, &mut texts, &mut part);
+        let is_known = matches!(name, "user" | "assistant" | "system");
+        let skipped = (is_known && kind == Kind::Link && boundary.is_none()).then(|| match object
+            .text("subtype")
+        {
+            Some(subtype) => format!("{name}/{subtype}"),
+            None => name.to_owned(),
+        });
+        self.seen.push(Seen {
+            record: Record {
                 line: line.number,
                 span: line.span,
                 more: Vec::new(),
                 kind,
-                uuid,
+                uuid: object.filled("uuid").map(Into::into),
                 parent: object.filled("parentUuid").map(Into::into),
                 source: object.text("sourceToolAssistantUUID").map(Into::into),
                 at: object.time("timestamp"),
                 is_sidechain: object.flag("isSidechain"),
                 boundary: boundary.map(Box::new),
-            });
-            Ok(())
-        },
-    )?;
-    Ok(scan)
+            },
+            part,
+            texts,
+            skipped,
+        });
+    }
+
+    /// Takes a title; what has one is no link.
+    fn set_title(&mut self, rank: u8, title: Option<String>) -> bool {
+        if title.is_some() && rank >= self.title.0 {
+            self.title = (rank, title);
+        }
+        false
+    }
 }
 
-fn kind_of(name: &str, object: &Object<'_>, scan: &mut Scan) -> (Kind, Option<Boundary>) {
+impl Scan {
+    /// Returns whether a message of the user says exactly this.
+    pub fn is_user_text(&self, text: &str) -> bool {
+        self.user_texts.contains(&hash(text))
+    }
+
+    fn set_title(&mut self, (rank, title): (u8, Option<String>)) {
+        if title.is_some() && rank >= self.title_rank {
+            self.title_rank = rank;
+            self.title = title;
+        }
+    }
+
+    /// Takes in the next record, unless there is one with its uuid.
+    fn add(&mut self, seen: Seen, report: &mut ImportReport, diagnostics: &mut Diagnostics) {
+        let place = self.records.list.len();
+        if let Some(uuid) = &seen.record.uuid {
+            if self.records.by_uuid.contains_key(uuid) {
+                report.duplicates += 1;
+                let text = "a second record with the same uuid; left out";
+                let said = Diagnostic::new(Severity::Note, DiagnosticKind::DuplicateId, text);
+                diagnostics.push(said.at_line(seen.record.line));
+                return;
+            }
+            self.records.by_uuid.insert(uuid.clone(), place);
+        }
+        if let Some(skipped) = seen.skipped {
+            report.skip(&skipped);
+        }
+        self.user_texts.extend(seen.texts);
+        self.parts.extend(seen.part.map(|part| (place, part)));
+        self.records.list.push(seen.record);
+    }
+}
+
+/// Returns what a record is; adds hashes of what the user says to `texts`, and sets `part` to what it adds to an answer.
+fn kind_of(
+    name: &str,
+    object: &Object<'_>,
+    texts: &mut Vec<u64>,
+    part: &mut Option<Part>,
+) -> (Kind, Option<Boundary>) {
     let boxed = |texts: Vec<String>| texts.into_iter().map(Into::into).collect();
     let kind = match name {
         "assistant" => {
-            let message = object.object("message").unwrap_or_default();
-            let blocks = message.objects("content").into_iter();
-            let calls = blocks.filter(|block| block.text("type").as_deref() == Some("tool_use"));
-            let uuid = object.text("uuid").unwrap_or_default();
-            let calls = calls
-                .enumerate()
-                .map(|(place, block)| call_id(&block, &uuid, place));
-            Kind::Answer {
-                calls: calls.map(Into::into).collect(),
-                message_id: message.filled("id").map(Into::into),
-            }
+            let mut ignored = ImportReport::new(Format::ClaudeCode);
+            let found = Part::of(object, &mut ignored, false);
+            let calls = found.calls.iter().map(|call| call.id.as_str().into());
+            let kind = Kind::Answer {
+                calls: calls.collect(),
+                message_id: found.id.clone(),
+            };
+            *part = Some(found);
+            kind
         }
         "user" if object.flag("isCompactSummary") => Kind::Summary,
-        "user" => user_kind(object, scan),
+        "user" => user_kind(object, texts),
         "attachment" => Kind::Attachment,
         "system" if object.text("subtype").as_deref() == Some("compact_boundary") => {
             let metadata = object.object("compactMetadata").unwrap_or_default();
@@ -168,7 +245,7 @@ fn kind_of(name: &str, object: &Object<'_>, scan: &mut Scan) -> (Kind, Option<Bo
     (kind, None)
 }
 
-fn user_kind(object: &Object<'_>, scan: &mut Scan) -> Kind {
+fn user_kind(object: &Object<'_>, texts: &mut Vec<u64>) -> Kind {
     let message = object.object("message").unwrap_or_default();
     let mut results = Vec::new();
     let mut has_more = false;
@@ -176,7 +253,7 @@ fn user_kind(object: &Object<'_>, scan: &mut Scan) -> Kind {
         None => return Kind::Link,
         Some(raw) => match json::text(raw) {
             Some(text) => {
-                scan.user_texts.insert(hash(&text));
+                texts.push(hash(&text));
                 has_more = true;
             }
             None => {
@@ -190,7 +267,7 @@ fn user_kind(object: &Object<'_>, scan: &mut Scan) -> Kind {
                         _ => {
                             has_more = true;
                             if let Some(text) = block.text("text") {
-                                scan.user_texts.insert(hash(&text));
+                                texts.push(hash(&text));
                             }
                         }
                     }
@@ -199,10 +276,4 @@ fn user_kind(object: &Object<'_>, scan: &mut Scan) -> Kind {
         },
     }
     Kind::User { results, has_more }
-}
-
-/// Returns the id of a call; one without gets the place of its block.
-pub(super) fn call_id(block: &Object<'_>, uuid: &str, place: usize) -> String {
-    let id = block.filled("id");
-    id.unwrap_or_else(|| format!("{uuid}.call{}", place + 1))
 }

@@ -84,7 +84,7 @@ impl Mapper<'_, '_> {
             let place = self.place(at);
             if is_of(item, "assistant") {
                 let mut answer = Answer {
-                    api: "openai-responses",
+                    api: super::API,
                     provider: self.scan.provider.clone(),
                     model: self.model.clone(),
                     at,

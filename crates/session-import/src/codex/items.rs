@@ -95,7 +95,7 @@ pub(super) fn content_block(report: &mut ImportReport, content: &Object<'_>) -> 
 }
 
 /// Returns the thinking of the model; the whole item is its signature, as the family keeps it for this wire.
-pub(super) fn reasoning(item: &Object<'_>, raw: &str) -> Block {
+fn reasoning(item: &Object<'_>, raw: &str) -> Block {
     let texts = |key| {
         let parts = item.objects(key).into_iter();
         parts
@@ -110,8 +110,40 @@ pub(super) fn reasoning(item: &Object<'_>, raw: &str) -> Block {
     thinking(summary.join("\n\n"), is_encrypted.then(|| raw.to_owned()))
 }
 
+/// Returns the blocks that an item adds to an answer, and the call that it makes; `None` for no part of an answer.
+pub(super) fn answer_part(
+    report: &mut ImportReport,
+    item: &Object<'_>,
+    raw: &str,
+) -> Option<(Vec<Block>, Option<PendingCall>)> {
+    let kind = item.text("type").unwrap_or_default();
+    if let Some((call, block)) = call_of(&kind, item) {
+        return Some((vec![block], Some(call)));
+    }
+    match (kind.as_str(), item.text("role").as_deref()) {
+        ("message", Some("assistant")) => {
+            let contents = item.objects("content").into_iter();
+            let blocks = contents.filter_map(|content| content_block(report, &content));
+            Some((blocks.collect(), None))
+        }
+        ("reasoning", _) => Some((vec![reasoning(item, raw)], None)),
+        _ => None,
+    }
+}
+
+/// Returns the blocks of the answer whose records stand in a part of a log.
+pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
+    let records = text.lines().filter_map(Object::parse);
+    let items = records.filter(|record| record.text("type").as_deref() == Some("response_item"));
+    let parts = items.filter_map(|record| {
+        let raw = record.raw("payload")?;
+        answer_part(report, &Object::parse(raw)?, raw)
+    });
+    parts.flat_map(|(blocks, _)| blocks).collect()
+}
+
 /// Returns the call that an item makes, if it makes one that gets a result.
-pub(super) fn call_of(kind: &str, item: &Object<'_>) -> Option<(PendingCall, Block)> {
+fn call_of(kind: &str, item: &Object<'_>) -> Option<(PendingCall, Block)> {
     let name = item.filled("name");
     let (name, arguments) = match kind {
         "function_call" => {

@@ -1,7 +1,10 @@
 //! What the beginning of a record tells, without a look at the rest: most bytes of a log are outputs and display.
 
+use memchr::memmem;
+
 use super::items::is_output;
 use super::scan::Scan;
+use crate::emitter::PendingCall;
 
 /// The leading members of a record and of its payload, as far as they are plain texts and numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,58 +18,103 @@ pub(super) struct Lead<'a> {
     pub role: &'a str,
     pub call_id: &'a str,
     pub id: &'a str,
+    pub name: &'a str,
+    /// What follows these members.
+    pub rest: &'a [u8],
 }
+
+/// How the content of an answer begins that says something.
+const SAID: &[u8] = br#""content":[{"type":"output_text","text":""#;
 
 impl<'a> Lead<'a> {
     /// Returns what the beginning of a line tells, or `None` where the whole line must be read: it is written in
     /// another way, or does not end as an object with a payload does.
-    pub fn of(line: &'a str) -> Option<Self> {
-        if !line.ends_with("}}") {
+    pub fn of(line: &'a [u8]) -> Option<Self> {
+        if !line.ends_with(b"}}") {
             return None;
         }
         let mut lead = Self::default();
-        let mut rest = line.strip_prefix('{')?;
+        let mut rest = line.strip_prefix(b"{")?;
         loop {
             let (key, value) = member(rest)?;
             match (key, value) {
-                ("payload", Value::Object(inner)) => {
+                (b"payload", Value::Object(inner)) => {
                     lead.read_payload(inner);
                     break;
                 }
-                ("type", Value::Text(kind, _)) => lead.kind = kind,
-                ("timestamp", Value::Text(at, _)) => lead.at = at,
-                ("ordinal", Value::Number(number, _)) => lead.ordinal = number.parse().ok(),
+                (b"type", Value::Text(kind, _)) => lead.kind = text(kind)?,
+                (b"timestamp", Value::Text(at, _)) => lead.at = text(at)?,
+                (b"ordinal", Value::Number(number, _)) => {
+                    lead.ordinal = text(number)?.parse().ok();
+                }
                 _ => {}
             }
             rest = match value {
-                Value::Text(_, rest) | Value::Number(_, rest) => rest.strip_prefix(',')?,
+                Value::Text(_, rest) | Value::Number(_, rest) => rest.strip_prefix(b",")?,
                 Value::Object(_) => return None,
             };
         }
         (!lead.kind.is_empty()).then_some(lead)
     }
 
-    fn read_payload(&mut self, mut rest: &'a str) {
-        while let Some((key, value)) = member(rest) {
-            rest = match value {
-                Value::Text(text, rest) => {
-                    match key {
-                        "type" => self.payload = text,
-                        "role" => self.role = text,
-                        "call_id" => self.call_id = text,
-                        "id" => self.id = text,
-                        _ => {}
+    fn read_payload(&mut self, rest: &'a [u8]) {
+        self.rest = rest;
+        while let Some((key, value)) = member(self.rest) {
+            let rest = match value {
+                Value::Text(value, rest) => {
+                    let kept = match key {
+                        b"type" => Some(&mut self.payload),
+                        b"role" => Some(&mut self.role),
+                        b"call_id" => Some(&mut self.call_id),
+                        b"id" => Some(&mut self.id),
+                        b"name" => Some(&mut self.name),
+                        _ => None,
+                    };
+                    if let Some(kept) = kept {
+                        let Some(value) = text(value) else { return };
+                        *kept = value;
                     }
                     rest
                 }
                 Value::Number(_, rest) => rest,
                 Value::Object(_) => return,
             };
-            let Some(next) = rest.strip_prefix(',') else {
-                return;
-            };
-            rest = next;
+            self.rest = rest.strip_prefix(b",").unwrap_or(rest);
         }
+    }
+
+    /// Returns the calls, one or none, of a record that is a part of an answer, which can be read later; `None` where
+    /// the record must be read to know.
+    pub fn calls(&self) -> Option<Option<PendingCall>> {
+        let has = |what: &str| memmem::find(self.rest, what.as_bytes()).is_some();
+        let is_known = !self.id.is_empty() || !has(r#""id":"#);
+        if self.kind != "response_item" || !is_known || has("compaction_output") {
+            return None;
+        }
+        match (self.payload, self.role) {
+            ("reasoning", _) => Some(None),
+            ("message", "assistant") => self.rest.starts_with(SAID).then_some(None),
+            ("function_call" | "custom_tool_call", _) if !self.name.is_empty() => {
+                let id = match self.call_id {
+                    "" => self.call_id_behind()?,
+                    id => id,
+                };
+                Some(Some(PendingCall {
+                    id: id.to_owned(),
+                    name: self.name.to_owned(),
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the id of a call that stands right behind its arguments: in a text, quotes are escaped.
+    fn call_id_behind(&self) -> Option<&'a str> {
+        let key = br#"","call_id":""#;
+        let begun = self.rest.starts_with(br#""arguments":""#);
+        let at = memmem::find(self.rest, key).filter(|_| begun)?;
+        let (id, _) = plain(&self.rest[at + key.len()..])?;
+        text(id).filter(|id| !id.is_empty())
     }
 
     /// Returns whether the first pass needs no more of the record than this.
@@ -99,25 +147,25 @@ impl<'a> Lead<'a> {
 #[derive(Clone, Copy)]
 enum Value<'a> {
     /// A text without escapes, and what follows it.
-    Text(&'a str, &'a str),
+    Text(&'a [u8], &'a [u8]),
     /// A number, and what follows it.
-    Number(&'a str, &'a str),
+    Number(&'a [u8], &'a [u8]),
     /// What stands behind an opening brace.
-    Object(&'a str),
+    Object(&'a [u8]),
 }
 
 /// Returns the next member, if it is written without spaces and escapes.
-fn member(text: &str) -> Option<(&str, Value<'_>)> {
-    let (key, rest) = plain(text.strip_prefix('"')?)?;
-    let rest = rest.strip_prefix(':')?;
-    let value = match rest.as_bytes().first()? {
+fn member(text: &[u8]) -> Option<(&[u8], Value<'_>)> {
+    let (key, rest) = plain(text.strip_prefix(b"\"")?)?;
+    let rest = rest.strip_prefix(b":")?;
+    let value = match rest.first()? {
         b'"' => {
             let (text, rest) = plain(&rest[1..])?;
             Value::Text(text, rest)
         }
         b'{' => Value::Object(&rest[1..]),
         b'0'..=b'9' => {
-            let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
+            let end = rest.iter().position(|letter| !letter.is_ascii_digit())?;
             Value::Number(&rest[..end], &rest[end..])
         }
         _ => return None,
@@ -126,13 +174,16 @@ fn member(text: &str) -> Option<(&str, Value<'_>)> {
 }
 
 /// Returns a text up to its quote, if it is short and has no escape, and what follows the quote.
-fn plain(text: &str) -> Option<(&str, &str)> {
-    let bytes = text.as_bytes();
+fn plain(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes
         .iter()
         .take(256)
         .position(|byte| matches!(byte, b'"' | b'\\'))?;
-    (bytes[end] == b'"').then(|| (&text[..end], &text[end + 1..]))
+    (bytes[end] == b'"').then(|| (&bytes[..end], &bytes[end + 1..]))
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -142,7 +193,7 @@ mod tests {
     #[test]
     fn what_is_written_in_the_usual_way_is_told_by_its_beginning() {
         let line = r#"{"timestamp":"t","ordinal":7,"type":"response_item","payload":{"type":"function_call_output","id":"o","call_id":"c","output":"x\"y"}}"#;
-        let lead = Lead::of(line).unwrap();
+        let lead = Lead::of(line.as_bytes()).unwrap();
         let want = Lead {
             kind: "response_item",
             at: "t",
@@ -151,12 +202,37 @@ mod tests {
             role: "",
             call_id: "c",
             id: "o",
+            name: "",
+            rest: br#""output":"x\"y"}}"#,
         };
         assert_eq!(lead, want);
         assert!(lead.is_enough_to_scan());
         let hidden =
             r#"{"timestamp":"t","type":"response_item","payload":{"output":{},"type":"message"}}"#;
-        assert!(!Lead::of(hidden).unwrap().is_enough_to_scan());
+        assert!(!Lead::of(hidden.as_bytes()).unwrap().is_enough_to_scan());
+    }
+
+    #[test]
+    fn parts_of_answers_are_told_by_their_beginning() {
+        let calls = |payload: &str| {
+            let line =
+                format!(r#"{{"timestamp":"t","type":"response_item","payload":{{{payload}}}}}"#);
+            let calls = Lead::of(line.as_bytes()).unwrap().calls();
+            calls.map(|call| call.map(|call| (call.id, call.name)))
+        };
+        let call = r#""type":"function_call","name":"run","arguments":"{\"call_id\":\"x\"}""#;
+        let want = Some(Some(("c".to_owned(), "run".to_owned())));
+        assert_eq!(calls(&format!(r#"{call},"call_id":"c""#)), want);
+        let said =
+            r#""type":"message","role":"assistant","content":[{"type":"output_text","text":""#;
+        assert_eq!(calls(&format!(r#"{said}a"}}]"#)), Some(None));
+        // What these do not tell at once: an id that follows, no text, no id of the call.
+        assert_eq!(calls(&format!(r#"{said}a"}}],"id":"m""#)), None);
+        assert_eq!(
+            calls(r#""type":"message","role":"assistant","content":[]"#),
+            None
+        );
+        assert_eq!(calls(call), None);
     }
 
     #[test]
@@ -169,7 +245,7 @@ mod tests {
             r#"{"type":"event_msg"}"#,
             "[1]",
         ] {
-            assert_eq!(Lead::of(line), None, "{line}");
+            assert_eq!(Lead::of(line.as_bytes()), None, "{line}");
         }
     }
 }

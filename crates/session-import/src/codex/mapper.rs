@@ -1,20 +1,21 @@
 //! The second pass: records in their order, as entries.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use session_model::json::RawJson;
-use session_model::{EntryDraft, EntryId, ModelRef, Span, Timestamp};
+use session_model::{EntryDraft, EntryId, ModelRef, Timestamp};
 
 use super::compacted::kept_text;
-use super::items::{self, call_of, is_output, message_parts, output_of, reasoning};
-use super::lead::Lead;
+use super::items::{self, answer_part, is_output, message_parts, output_of};
 use super::scan::{At, Output, Scan, is_native};
+use super::steps::{Part, Step};
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
+use crate::format::Format;
 use crate::json::Object;
 use crate::report::ImportReport;
-use crate::results::ResultPlace;
+use crate::results::LaterPlace;
 
 /// The longest item that is kept although it is not mapped to a message, in bytes.
 const LONGEST_KEPT: usize = 16 * 1024;
@@ -26,6 +27,8 @@ pub(super) struct Open {
     calls: Vec<PendingCall>,
     /// Something followed that a response does not have.
     pub is_closed: bool,
+    /// Where its records stand, from the first to the last, while none of them is read.
+    left: Option<At>,
 }
 
 pub(super) struct Mapper<'a, 'w> {
@@ -46,13 +49,13 @@ pub(super) struct Mapper<'a, 'w> {
     pub totals: BTreeSet<(u64, u64, u64)>,
     /// The next usage is that of a summary.
     pub is_summary: bool,
-    outputs: BTreeMap<String, VecDeque<Output>>,
+    outputs: HashMap<String, VecDeque<Output>>,
 }
 
 impl<'a, 'w> Mapper<'a, 'w> {
     pub fn new(
         scan: &'a Scan,
-        outputs: BTreeMap<String, VecDeque<Output>>,
+        outputs: HashMap<String, VecDeque<Output>>,
         emitter: Emitter<'w>,
     ) -> Self {
         Self {
@@ -90,17 +93,25 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Takes the next record.
-    pub fn take(
-        &mut self,
-        record: &Object<'_>,
-        segment: usize,
-        span: Span,
-    ) -> Result<(), ImportError> {
+    /// Takes the next line.
+    pub fn step(&mut self, step: Step, here: At) -> Result<(), ImportError> {
+        let segment = &self.scan.segments[here.segment];
+        let text = match step {
+            Step::Output(call_id) if self.is_taken(&call_id) => return Ok(()),
+            Step::Part(part) if self.leave(&part, here)? => return Ok(()),
+            Step::Whole(text) => text,
+            Step::Output(_) | Step::Part(_) => segment.input.text(here.span)?.into_owned(),
+        };
+        match Object::parse(&text) {
+            Some(record) if segment.has(record.count("ordinal")) => self.take(&record, here),
+            _ => Ok(()),
+        }
+    }
+
+    fn take(&mut self, record: &Object<'_>, here: At) -> Result<(), ImportError> {
         let at = record.time("timestamp");
         let kind = record.text("type").unwrap_or_default();
         let payload = record.object("payload").unwrap_or_default();
-        let here = At { segment, span };
         match kind.as_str() {
             "response_item" => {
                 let metadata = record.object("metadata").unwrap_or_default();
@@ -166,28 +177,17 @@ impl<'a, 'w> Mapper<'a, 'w> {
         if is_output(&kind) {
             return self.take_output(item, at);
         }
-        if let Some((call, block)) = call_of(&kind, item) {
-            let open = self.open(&id, at)?;
-            open.calls.push(call);
-            open.answer.blocks.push(block);
+        if let Some((blocks, call)) = answer_part(&mut self.emitter.report, item, raw) {
+            if !blocks.is_empty() {
+                let open = self.open(&id, at)?;
+                open.calls.extend(call);
+                open.answer.blocks.extend(blocks);
+            }
             return Ok(());
         }
-        match (kind.as_str(), item.text("role").as_deref()) {
-            ("message", Some("assistant")) => {
-                for content in item.objects("content") {
-                    if let Some(block) = items::content_block(&mut self.emitter.report, &content) {
-                        self.open(&id, at)?.answer.blocks.push(block);
-                    }
-                }
-                Ok(())
-            }
-            ("message", _) => self.take_message(item, &id, at),
-            ("reasoning", _) => {
-                let block = reasoning(item, raw);
-                self.open(&id, at)?.answer.blocks.push(block);
-                Ok(())
-            }
-            ("agent_message", _) => {
+        match kind.as_str() {
+            "message" => self.take_message(item, &id, at),
+            "agent_message" => {
                 self.close()?;
                 let mut blocks = Vec::new();
                 for content in item.objects("content") {
@@ -199,7 +199,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
                 }
                 Ok(())
             }
-            ("ghost_snapshot", _) => {
+            "ghost_snapshot" => {
                 self.emitter.report.skip("response_item/ghost_snapshot");
                 Ok(())
             }
@@ -251,12 +251,12 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Returns whether a record is a result of a call of the response that is open, which is written with it.
-    pub fn is_taken(&mut self, lead: &Lead<'_>) -> bool {
-        let Some(open) = self.open.as_mut().filter(|_| is_output(lead.payload)) else {
+    /// Returns whether a call of the response that is open has this id: its result is written with it.
+    fn is_taken(&mut self, call_id: &str) -> bool {
+        let Some(open) = &mut self.open else {
             return false;
         };
-        let is_own = open.calls.iter().any(|call| call.id == lead.call_id);
+        let is_own = open.calls.iter().any(|call| call.id == call_id);
         open.is_closed |= is_own;
         is_own
     }
@@ -287,8 +287,31 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Returns the response that is open; one that ended is written first.
+    /// Leaves a part of an answer where it is, unless something of the answer was read; returns whether it did.
+    fn leave(&mut self, part: &Part, here: At) -> Result<bool, ImportError> {
+        let going_on = self.open.as_ref().filter(|open| !open.is_closed);
+        let from = going_on.map_or(Some(here), |open| open.left);
+        let left = from.and_then(|from| from.to(here));
+        if left.is_some() {
+            let open = self.begin(&part.id, Some(part.at))?;
+            open.left = left;
+            open.calls.extend(part.call.clone());
+        }
+        Ok(left.is_some())
+    }
+
+    /// Returns the response that is open, with what was left of it so far; one that ended is written first.
     pub fn open(&mut self, id: &str, at: Option<Timestamp>) -> Result<&mut Open, ImportError> {
+        let (scan, mut report) = (self.scan, ImportReport::new(Format::Codex));
+        let open = self.begin(id, at)?;
+        if let Some(At { segment, span }) = open.left.take() {
+            let text = scan.segments[segment].input.text(span)?;
+            open.answer.blocks = items::read_answer(&text, &mut report);
+        }
+        Ok(open)
+    }
+
+    fn begin(&mut self, id: &str, at: Option<Timestamp>) -> Result<&mut Open, ImportError> {
         if self.open.as_ref().is_some_and(|open| open.is_closed) {
             self.close()?;
         }
@@ -296,7 +319,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(self.open.get_or_insert_with(|| Open {
             id: id.to_owned(),
             answer: Answer {
-                api: "openai-responses",
+                api: super::API,
                 provider: provider.clone(),
                 model: model.clone(),
                 at,
@@ -304,6 +327,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
             },
             calls: Vec::new(),
             is_closed: false,
+            left: None,
         }))
     }
 
@@ -320,8 +344,21 @@ impl<'a, 'w> Mapper<'a, 'w> {
             results.push((call, result));
         }
         let place = self.place(open.answer.at);
-        let draft = open.answer.draft()?;
-        let (_, end) = self.emitter.answer(&open.id, &place, draft, results)?;
+        let (_, end) = match open.left {
+            None => {
+                let draft = open.answer.draft()?;
+                self.emitter.answer(&open.id, &place, draft, results)?
+            }
+            Some(At { segment, span }) => {
+                let later = LaterPlace {
+                    log: segment,
+                    span,
+                    block: 0,
+                };
+                self.emitter
+                    .later_answer(&open.id, &place, &open.answer, later, results)?
+            }
+        };
         self.leaf = end;
         Ok(())
     }
@@ -331,7 +368,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         let At { segment, span } = output.at;
         let found = match self.emitter.reads_later() {
             true => CallResult {
-                later: Some(ResultPlace {
+                later: Some(LaterPlace {
                     log: segment,
                     span,
                     block: 0,

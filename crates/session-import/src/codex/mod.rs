@@ -6,6 +6,7 @@ mod items;
 mod lead;
 mod mapper;
 mod scan;
+mod steps;
 
 use session_model::Diagnostics;
 
@@ -13,14 +14,16 @@ use crate::emitter::{Begin, Emitter, Out};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
-use crate::json::Object;
 use crate::report::ImportReport;
 use crate::{FindSession, Origin};
 
-pub(crate) use items::{is_call, is_output, read_result};
-use lead::Lead;
+/// The protocol of the model.
+pub(crate) const API: &str = "openai-responses";
+
+pub(crate) use items::{is_call, is_output, read_answer, read_result};
 use mapper::Mapper;
-use scan::scan;
+use scan::{At, scan};
+use steps::Step;
 
 pub(crate) fn import(
     input: &Input,
@@ -42,23 +45,25 @@ pub(crate) fn import(
         title: scan.title.clone(),
     })?;
     let outputs = std::mem::take(&mut scan.outputs);
+    let later = emitter.reads_later();
     let mut mapper = Mapper::new(&scan, outputs, emitter);
     mapper.write_meta()?;
     for (index, segment) in scan.segments.iter().enumerate() {
         // What is wrong with lines was reported in the first pass.
         let mut ignored = Diagnostics::default();
-        segment.input.lines(segment.end, &mut ignored, |line, _| {
-            let lead = Lead::of(&line.text).filter(|lead| segment.has(lead.ordinal));
-            if lead.is_some_and(|lead| lead.is_display(&scan) || mapper.is_taken(&lead)) {
-                return Ok(());
-            }
-            match Object::parse(&line.text) {
-                Some(record) if segment.has(record.count("ordinal")) => {
-                    mapper.take(&record, index, line.span)
-                }
-                _ => Ok(()),
-            }
-        })?;
+        segment.input.folded(
+            segment.end,
+            &mut ignored,
+            |steps: &mut Vec<_>, line| {
+                let step = Step::of(line, &scan, segment, later);
+                steps.extend(step.map(|step| (line.span, step)));
+            },
+            |steps, _, _| {
+                let mut steps = steps.into_iter();
+                let segment = index;
+                steps.try_for_each(|(span, step)| mapper.step(step, At { segment, span }))
+            },
+        )?;
     }
     mapper.finish()
 }

@@ -1,6 +1,7 @@
 //! The first pass: which logs the history is made of, where results stand, and which kinds of records there are.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
 
@@ -9,7 +10,8 @@ use super::lead::Lead;
 use crate::FindSession;
 use crate::emitter::Emitter;
 use crate::error::ImportError;
-use crate::input::{Input, damaged};
+use crate::format::Format;
+use crate::input::{Input, Line, damaged};
 use crate::json::Object;
 use crate::report::{ImportReport, count};
 
@@ -42,6 +44,22 @@ pub(super) struct At {
     pub span: Span,
 }
 
+/// The longest part of a log that is left for one answer, in bytes.
+const LONGEST_LEFT: u64 = 16 * 1024 * 1024;
+
+impl At {
+    /// Returns the place from here to the end of a later record of the same log, if it is not too long.
+    pub fn to(self, later: Self) -> Option<Self> {
+        let len = later.span.end().checked_sub(self.span.offset)?;
+        let fits = self.segment == later.segment && len <= LONGEST_LEFT;
+        let span = Span {
+            len: u32::try_from(len).ok()?,
+            ..self.span
+        };
+        fits.then_some(Self { span, ..self })
+    }
+}
+
 /// A result of a call.
 pub(super) struct Output {
     pub at: At,
@@ -60,7 +78,7 @@ pub(super) struct Scan {
     /// What is kept of the first record, as JSON.
     pub meta: String,
     /// The results of each call, in their order.
-    pub outputs: BTreeMap<String, VecDeque<Output>>,
+    pub outputs: HashMap<String, VecDeque<Output>>,
     /// Messages of the user are items, so that events repeat them.
     pub has_user_items: bool,
     /// Answers are items, so that events repeat them.
@@ -109,60 +127,85 @@ pub(super) fn scan(
         let is_own = index + 1 == segments.len();
         let report = &mut emitter.report;
         let mut has_meta = false;
-        segment.input.lines(
+        segment.input.folded(
             segment.end,
             &mut emitter.diagnostics,
-            |line, diagnostics| {
-                let at = At {
-                    segment: index,
-                    span: line.span,
-                };
-                let lead = Lead::of(&line.text).filter(Lead::is_enough_to_scan);
-                if let Some(lead) = lead {
-                    if segment.has(lead.ordinal) {
-                        count(&mut report.records, lead.kind);
-                        scan.begun = scan.begun.or_else(|| Timestamp::parse(lead.at));
-                        scan.take_lead(&lead, at);
-                        skip(report, lead.kind, lead.payload);
+            |block: &mut Block, line| block.take(line, segment, index),
+            |block, before, diagnostics| {
+                for number in &block.damaged {
+                    diagnostics.push(damaged(before + number));
+                }
+                let metas = scan.add(block, report);
+                for meta in metas {
+                    if std::mem::replace(&mut has_meta, true) {
+                        // A fork of the older kind copies that of its parent.
+                        report.skip("session_meta (of the parent)");
+                    } else if is_own {
+                        scan.take_meta(&meta, report);
                     }
-                    return Ok(());
                 }
-                let Some(record) = Object::parse(&line.text) else {
-                    diagnostics.push(damaged(line.number));
-                    return Ok(());
-                };
-                if !segment.has(record.count("ordinal")) {
-                    return Ok(());
-                }
-                let kind = record.text("type").unwrap_or_default();
-                let payload = record.object("payload").unwrap_or_default();
-                count(&mut report.records, &kind);
-                if kind == "session_meta" && std::mem::replace(&mut has_meta, true) {
-                    // A fork of the older kind copies that of its parent.
-                    report.skip("session_meta (of the parent)");
-                } else if kind == "session_meta" && is_own {
-                    report.session_id = payload.filled("id").unwrap_or_default();
-                    report.cwd = payload.text("cwd").unwrap_or_default();
-                    report.version = payload.text("cli_version");
-                    scan.provider = payload.text("model_provider").unwrap_or_default();
-                    scan.begun = payload.time("timestamp").or(record.time("timestamp"));
-                    let members = payload.members();
-                    let members =
-                        members.filter(|(name, raw)| META.contains(name) && *raw != "null");
-                    let members: Vec<_> = members
-                        .map(|(name, raw)| format!("\"{name}\":{raw}"))
-                        .collect();
-                    scan.meta = format!("{{{}}}", members.join(","));
-                }
-                scan.begun = scan.begun.or(record.time("timestamp"));
-                scan.take(&kind, &record, &payload, at);
-                skip(report, &kind, &payload.text("type").unwrap_or_default());
                 Ok(())
             },
         )?;
     }
     scan.segments = segments;
     Ok(scan)
+}
+
+/// What the records of a block tell.
+struct Block {
+    scan: Scan,
+    report: ImportReport,
+    /// The numbers of lines that are no records.
+    damaged: Vec<u64>,
+    metas: Vec<String>,
+}
+
+impl Default for Block {
+    fn default() -> Self {
+        Self {
+            scan: Scan::default(),
+            report: ImportReport::new(Format::Codex),
+            damaged: Vec::new(),
+            metas: Vec::new(),
+        }
+    }
+}
+
+impl Block {
+    fn take(&mut self, line: &Line<'_>, segment: &Segment, index: usize) {
+        let at = At {
+            segment: index,
+            span: line.span,
+        };
+        let (scan, report) = (&mut self.scan, &mut self.report);
+        if let Some(lead) = Lead::of(line.bytes).filter(Lead::is_enough_to_scan) {
+            if segment.has(lead.ordinal) {
+                count(&mut report.records, lead.kind);
+                scan.begun = scan.begun.or_else(|| Timestamp::parse(lead.at));
+                scan.take_lead(&lead, at);
+                skip(report, lead.kind, lead.payload);
+            }
+            return;
+        }
+        let text = line.text();
+        let Some(record) = Object::parse(&text) else {
+            self.damaged.push(line.number);
+            return;
+        };
+        if !segment.has(record.count("ordinal")) {
+            return;
+        }
+        let kind = record.text("type").unwrap_or_default();
+        let payload = record.object("payload").unwrap_or_default();
+        count(&mut report.records, &kind);
+        scan.begun = scan.begun.or(record.time("timestamp"));
+        if kind == "session_meta" {
+            self.metas.push(text.clone().into_owned());
+        }
+        scan.take(&kind, &record, &payload, at);
+        skip(report, &kind, &payload.text("type").unwrap_or_default());
+    }
 }
 
 /// Counts a record that is not mapped.
@@ -184,6 +227,43 @@ fn is_mapped_event(event: &str) -> bool {
 }
 
 impl Scan {
+    /// Takes in what the next block tells, and returns its records about the session.
+    fn add(&mut self, block: Block, report: &mut ImportReport) -> Vec<String> {
+        report.add_heads(block.report);
+        let found = block.scan;
+        for (id, outputs) in found.outputs {
+            match self.outputs.entry(id) {
+                Entry::Occupied(mut known) => known.get_mut().extend(outputs),
+                Entry::Vacant(free) => drop(free.insert(outputs)),
+            }
+        }
+        self.begun = self.begun.or(found.begun);
+        self.title = found.title.or(self.title.take());
+        self.has_user_items |= found.has_user_items;
+        self.has_answer_items |= found.has_answer_items;
+        self.has_usage_records |= found.has_usage_records;
+        self.summaries.extend(found.summaries);
+        self.newest_native = found.newest_native.or(self.newest_native);
+        block.metas
+    }
+
+    fn take_meta(&mut self, meta: &str, report: &mut ImportReport) {
+        let record = Object::parse(meta).unwrap_or_default();
+        let payload = record.object("payload").unwrap_or_default();
+        report.session_id = payload.filled("id").unwrap_or_default();
+        report.cwd = payload.text("cwd").unwrap_or_default();
+        report.version = payload.text("cli_version");
+        self.provider = payload.text("model_provider").unwrap_or_default();
+        let begun = payload.time("timestamp").or(record.time("timestamp"));
+        self.begun = begun.or(self.begun);
+        let members = payload.members();
+        let members = members.filter(|(name, raw)| META.contains(name) && *raw != "null");
+        let members: Vec<_> = members
+            .map(|(name, raw)| format!("\"{name}\":{raw}"))
+            .collect();
+        self.meta = format!("{{{}}}", members.join(","));
+    }
+
     /// Takes a record of which its beginning tells all that is needed.
     fn take_lead(&mut self, lead: &Lead<'_>, at: At) {
         match lead.kind {
@@ -313,7 +393,8 @@ fn history_base(input: &Input) -> Result<Option<(String, Base)>, ImportError> {
         if !std::mem::replace(&mut is_first, false) {
             return Ok(());
         }
-        let record = Object::parse(&line.text).unwrap_or_default();
+        let text = line.text();
+        let record = Object::parse(&text).unwrap_or_default();
         let payload = record.object("payload").unwrap_or_default();
         let own = payload.text("id").unwrap_or_default();
         found = payload.object("history_base").and_then(|base| {

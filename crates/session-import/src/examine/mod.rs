@@ -80,7 +80,7 @@ impl Findings {
         let mut ignored = Diagnostics::default();
         input.lines(input.bytes, &mut ignored, |line, _| {
             last = line.number;
-            match Object::parse(&line.text) {
+            match Object::parse(&line.text()) {
                 Some(record) => take(line.number, &record, self),
                 None => {
                     if let Some(before) = damaged.replace(line.number) {
@@ -157,7 +157,7 @@ impl Examined {
         let mut ignored = Diagnostics::default();
         input.lines(input.bytes, &mut ignored, |line, _| {
             let edits = self.edits.get(&line.number).map_or(&[][..], Vec::as_slice);
-            write_line(&line.text, edits, out)
+            write_line(&line.text(), edits, out)
         })?;
         Ok(changed)
     }

@@ -3,6 +3,8 @@
 mod history;
 mod messages;
 
+use std::borrow::Cow;
+
 use crate::Origin;
 use crate::emitter::{Begin, Emitter, Out};
 use crate::error::ImportError;
@@ -112,17 +114,17 @@ fn read_lines(
                 if set.raw("messages").is_none() {
                     return Ok(());
                 }
-                if line.text.len() != line.span.len as usize {
+                let Cow::Borrowed(text) = line.text() else {
                     // The places of values are not known after a repair.
                     diagnostics.push(damaged(line.number));
                     return Ok(());
-                }
+                };
                 let messages = set.items("messages").into_iter();
                 let messages = messages.map(|raw| {
                     let message = Object::parse(raw).unwrap_or_default();
                     let id = message.text("id").unwrap_or_default();
                     let is_user = message.text("type").as_deref() == Some("user");
-                    (id, place_of(raw, &line.text, line.span.offset), is_user)
+                    (id, place_of(raw, text, line.span.offset), is_user)
                 });
                 history.replace(&messages.collect::<Vec<_>>());
             } else if let Some(id) = record.text("$rewindTo") {

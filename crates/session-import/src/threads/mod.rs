@@ -10,7 +10,7 @@ use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
 use crate::report::ImportReport;
-use crate::results::ResultPlace;
+use crate::results::LaterPlace;
 use crate::user_message::{Ends, add_end};
 
 pub(crate) use record::{Boundary, Kind, Record, Records};
@@ -49,7 +49,7 @@ pub(crate) trait WriteUnit {
         let head = &records.list[at.record];
         let found = match later {
             true => Some(CallResult {
-                later: Some(ResultPlace {
+                later: Some(LaterPlace {
                     log: 0,
                     span: head.span,
                     block: at.block,

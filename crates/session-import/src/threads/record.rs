@@ -1,6 +1,6 @@
 //! Heads of records that name their parents.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use session_model::{Span, Timestamp};
 
@@ -67,7 +67,7 @@ impl Record {
 #[derive(Default)]
 pub(crate) struct Records {
     pub list: Vec<Record>,
-    pub by_uuid: BTreeMap<Box<str>, usize>,
+    pub by_uuid: HashMap<Box<str>, usize>,
     /// The leaf, where the file names one.
     pub leaf: Option<Box<str>>,
 }

@@ -286,10 +286,27 @@ impl SessionTree {
         self.read(index).map(|read| (read.entry, read.repair))
     }
 
+    /// Returns an entry with its body, from the line that [`source_bytes`](Self::source_bytes) gave and that leaves
+    /// nothing out.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] when the line is not JSON.
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
+    pub fn entry_of_line(&self, index: EntryIndex, line: &[u8]) -> Result<Entry, BodyError> {
+        self.read_line(index, line).map(|read| read.entry)
+    }
+
     pub(crate) fn read(&self, index: EntryIndex) -> Result<ReadEntry, BodyError> {
-        let bytes = self.line_of(index)?;
+        self.read_line(index, &self.line_of(index)?)
+    }
+
+    fn read_line(&self, index: EntryIndex, line: &[u8]) -> Result<ReadEntry, BodyError> {
         read_entry(
-            &bytes,
+            line,
             Known {
                 id: EntryId::new(self.id(index)),
                 parent: self
