@@ -23,6 +23,7 @@ mod notes;
 mod pasted;
 mod phrases;
 mod quantity;
+mod quoted;
 mod refusals;
 mod removals;
 mod reported_failures;
@@ -66,6 +67,7 @@ pub(crate) use figures::is_unit;
 pub(crate) use focus::focus_lines;
 pub(crate) use notes::{Change, Spoken};
 pub(crate) use pasted::{own_words, without_pasted};
+pub(crate) use quoted::{message_starts, without_rules};
 use rules::RuleBook;
 pub(crate) use scan::{last_steps, record};
 pub(crate) use short_form::{

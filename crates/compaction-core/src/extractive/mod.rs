@@ -21,7 +21,6 @@ use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryR
 use crate::tokens::{TokenCount, TokenCounter};
 
 use log::Log;
-pub(crate) use log::message_starts;
 use prose::{Form, Prose, carried_of};
 
 /// What a choice or a figure takes in a ledger, and the most of the cap, in percent, that is kept free for those that a

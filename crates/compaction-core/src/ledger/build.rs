@@ -7,9 +7,8 @@ use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
     Change, FactIndex, REJECTED, ShortForm, Spoken, brief_decision, brief_figure, brief_step,
-    record, without_pasted,
+    message_starts, record, without_pasted,
 };
-use crate::extractive::message_starts;
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, Pin, pins_of};
