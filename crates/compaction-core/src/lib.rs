@@ -107,7 +107,7 @@ pub use prune::{
 pub use recall::{
     Clean, Excerpt, Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters,
     RecallRead, RecallRequest, RecallRole, RecallSearch, Recalled, RecalledText, Scan, is_excluded,
-    recall_read, without_private,
+    recall_read, usual_read_tokens, without_private,
 };
 pub use removed::{RemovedFacts, removed_facts};
 pub use request::{

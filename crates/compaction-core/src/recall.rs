@@ -27,7 +27,7 @@ pub use entry_text::{Clean, QUOTED};
 pub use excerpt::Excerpt;
 pub use filter::{Place, RecallFilters, RecallRole};
 pub use private::{is_excluded, without_private};
-pub use read::{ReadRequest, RecallRead, RecalledText, recall_read};
+pub use read::{ReadRequest, RecallRead, RecalledText, recall_read, usual_read_tokens};
 pub use search::{RecallSearch, Scan};
 
 /// What is looked for.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use compaction_core::{
     Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters, RecallRead,
-    RecallRequest, RecallRole, TokenCount, recall_read,
+    RecallRequest, RecallRole, TokenCount, recall_read, usual_read_tokens,
 };
 use serde_json::json;
 use session_model::text::clean_lines;
@@ -73,7 +73,7 @@ pub struct RecallArgs {
     /// With --read: skip this many characters.
     #[arg(long, value_name = "N")]
     pub offset: Option<usize>,
-    /// The most tokens that are printed: 1000 of a search, 2000 of what is read.
+    /// The most tokens that are printed: 1000 of a search or an entry, 500 for each further entry.
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
     /// The answer is for a model that calls tools.
@@ -86,9 +86,8 @@ const SEARCHING: [&str; 10] = [
     "query", "regex", "scope", "place", "role", "tool", "path", "branch", "since", "before",
 ];
 
-/// The default sizes of an answer, in tokens, and the smallest one.
+/// The default size of a search's answer, in tokens, and the smallest one.
 const SEARCH_TOKENS: u64 = 1000;
-const READ_TOKENS: u64 = 2000;
 const LEAST_TOKENS: u64 = 200;
 
 /// Which sessions are searched.
@@ -164,7 +163,7 @@ fn read(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Out
         entries: entries.collect::<Result<_, _>>()?,
         around: args.around,
         offset: args.offset.unwrap_or(0),
-        tokens: tokens(args, READ_TOKENS),
+        tokens: tokens(args, usual_read_tokens(args.read.len()).0),
         clean: None,
     };
     let path = tree.path(args.session.leaf(tree)?);

@@ -3,7 +3,7 @@
 
 use compaction_core::{
     Hints, Matches, Place, Profile, Query, ReadRequest, Recall, RecallFilters, RecallRead,
-    RecallRequest, RecallRole, TokenCount, recall_read,
+    RecallRequest, RecallRole, TokenCount, recall_read, usual_read_tokens,
 };
 use llm_providers::{BoxFuture, CancellationToken, Redactor};
 use schemars::JsonSchema;
@@ -27,8 +27,7 @@ const LEAST_TOKENS: u64 = 200;
 const SEARCH_TOKENS: u64 = 1000;
 const MOST_SEARCH_TOKENS: u64 = 4000;
 
-/// The same for reading.
-const READ_TOKENS: u64 = 2000;
+/// The most for reading.
 const MOST_READ_TOKENS: u64 = 8000;
 
 /// The most entries that one call reads.
@@ -110,7 +109,7 @@ struct ReadArguments {
     around: Option<usize>,
     /// character to begin at
     offset: Option<usize>,
-    /// default 2000, at most 8000
+    /// default 1000, 500 for each further id; at most 8000
     max_tokens: Option<u64>,
 }
 
@@ -332,7 +331,11 @@ impl Look {
             entries: entries.collect::<Result<_, _>>()?,
             around: arguments.around.unwrap_or(0),
             offset: arguments.offset.unwrap_or(0),
-            tokens: tokens(arguments.max_tokens, READ_TOKENS, MOST_READ_TOKENS),
+            tokens: tokens(
+                arguments.max_tokens,
+                usual_read_tokens(ids.len()).0,
+                MOST_READ_TOKENS,
+            ),
             clean: Some(&clean),
         };
         let path = self.history.tree.path(self.history.leaf);

@@ -22,6 +22,16 @@ const HEAD: u64 = 30;
 /// No token has more bytes, long runs of blanks aside.
 const BYTES_PER_TOKEN: u64 = 16;
 
+/// Returns the size of an answer where nobody says how large it may be: an entry that is longer is read on from its
+/// offset by whoever needs more.
+pub fn usual_read_tokens(entries: usize) -> TokenCount {
+    const ONE: u64 = 1000;
+    const FURTHER: u64 = 500;
+    const MOST: u64 = 2000;
+    let further = u64::try_from(entries.saturating_sub(1)).unwrap_or(MOST);
+    TokenCount((ONE + FURTHER * further.min(MOST)).min(MOST))
+}
+
 /// What is to be read.
 #[derive(Clone, Default)]
 pub struct ReadRequest<'a> {
