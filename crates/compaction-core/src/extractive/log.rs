@@ -13,8 +13,8 @@ use crate::tokens::{TokenCount, TokenCounter};
 
 use super::prose::shown;
 
-/// How long a message or an answer may be, in characters: the first of these with which all have room.
-const LONGEST: [usize; 10] = [640, 480, 400, 320, 260, 210, 170, 140, 120, 105];
+/// How long a message or an answer may be, in characters: the first of these with which all of the kind have room.
+const LONGEST: [usize; 11] = [1200, 640, 480, 400, 320, 260, 210, 170, 140, 120, 105];
 /// The part of the room, in percent, that messages and answers may take together so that all are told.
 const TALK: u64 = 80;
 /// Where that is too little, the parts that messages take, and of what they leave, answers and the others.
@@ -144,16 +144,32 @@ impl Log {
         let deeds: TokenCount = deeds.into_iter().map(|line| cost(line, CAUSE)).sum();
         let most = room.saturating_sub(deeds + others);
         let most = most.max(room.scaled(TALK, 100));
-        let all = |longest| -> TokenCount { talk.iter().map(|line| cost(line, longest)).sum() };
-        let fits = LONGEST.into_iter().find(|longest| all(*longest) <= most);
-        let longest = fits.unwrap_or(LONGEST[LONGEST.len() - 1]);
+        // What the user said comes first, up to its share.
+        let (messages, answers): (Vec<&Line>, Vec<&Line>) = talk
+            .into_iter()
+            .partition(|line| line.kind == LedgerKind::Message);
+        let all = |lines: &[&Line], longest| -> TokenCount {
+            lines.iter().map(|line| cost(line, longest)).sum()
+        };
+        let fitting = |lines: &[&Line], room| {
+            let fits = LONGEST
+                .into_iter()
+                .find(|longest| all(lines, *longest) <= room);
+            (fits.is_some(), fits.unwrap_or(LONGEST[LONGEST.len() - 1]))
+        };
+        let share = most.scaled(MESSAGES, 100);
+        let (all_messages, message) = fitting(
+            &messages,
+            share.max(most.saturating_sub(all(&answers, LONGEST[0]))),
+        );
+        let (all_answers, answer) = fitting(&answers, most.saturating_sub(all(&messages, message)));
         let is_other = |text: &str| !is_commit(text);
         let is_finding = |text: &str| !is_of_failure(text);
-        let answers = [LedgerKind::Answer, LedgerKind::TurnedDown];
+        let told = [LedgerKind::Answer, LedgerKind::TurnedDown];
         let (causes, done) = ([LedgerKind::Cause], [LedgerKind::Done]);
         let levels = [
-            (1, of(&[LedgerKind::Message], &|_| true), MESSAGES, longest),
-            (2, of(&answers, &|_| true), ANSWERS, longest),
+            (1, of(&[LedgerKind::Message], &|_| true), MESSAGES, message),
+            (2, of(&told, &|_| true), ANSWERS, answer),
             (3, of(&causes, &is_of_failure), ALL, CAUSE),
             (3, of(&done, &is_commit), ALL, COMMIT),
             (5, of(&causes, &is_finding), ALL, CAUSE),
@@ -162,9 +178,9 @@ impl Log {
         let mut left = room;
         let mut written = Vec::new();
         for (level, lines, part, longest) in levels {
-            let mut free = match fits {
-                Some(_) => left,
-                None => left.scaled(part, 100),
+            let mut free = match all_messages && all_answers {
+                true => left,
+                false => left.scaled(part, 100),
             };
             for (newest, line) in lines.into_iter().enumerate() {
                 let text = line.written(longest);

@@ -146,12 +146,12 @@ pub(super) fn ledger_room(
 }
 
 /// The least that a ledger may take next to the prose of a model.
-const LEAST_BESIDE: TokenCount = TokenCount(1000);
+const LEAST_BESIDE: TokenCount = TokenCount(700);
 
-/// Returns what a ledger may take by default next to the prose of a model, which tells most of it: a hundredth of what
+/// Returns what a ledger may take by default next to the prose of a model, which tells most of it: a 250th of what
 /// leaves the context.
 pub(super) fn beside_prose(gone: TokenCount) -> TokenCount {
-    gone.scaled(1, 100).max(LEAST_BESIDE)
+    gone.scaled(1, 250).max(LEAST_BESIDE)
 }
 
 /// From this cap on the log of an extractive summary tells figures and choices too; below it they stand in the ledger, in
