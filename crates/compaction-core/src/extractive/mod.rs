@@ -106,7 +106,10 @@ impl HandoffPlan {
     /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
     pub fn answer_extractive(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
         let counter = self.profile.counter();
-        let facts = (Some(&self.facts), &self.ledger);
+        // What an answer came to tells little without the message that it answers.
+        let mut ledger = self.ledger.clone();
+        ledger.items.retain(|item| !item.kind.is_message());
+        let facts = (Some(&self.facts), &ledger);
         let cap = cap.max(FORM);
         answer_extractive(self.requests(), RequestKind::Handoff, facts, cap, counter)
     }
