@@ -14,6 +14,7 @@ static LANGUAGES: LazyLock<Vec<BTreeMap<&str, Vec<&str>>>> = LazyLock::new(|| {
         include_str!("../../data/de.json"),
         include_str!("../../data/fr.json"),
         include_str!("../../data/es.json"),
+        include_str!("../../data/pt.json"),
         include_str!("../../data/ru.json"),
         include_str!("../../data/cjk.json"),
         include_str!("../../data/programs.json"),
