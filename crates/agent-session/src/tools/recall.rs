@@ -109,7 +109,7 @@ struct ReadArguments {
     around: Option<usize>,
     /// character to begin at
     offset: Option<usize>,
-    /// default 1000, 500 for each further id; at most 8000
+    /// default 1000, at most 8000
     max_tokens: Option<u64>,
 }
 

@@ -200,7 +200,7 @@ fn the_session_tools_stand_behind_the_builtin_ones() {
           "type": "array"
         },
         "max_tokens": {
-          "description": "default 1000, 500 for each further id; at most 8000",
+          "description": "default 1000, at most 8000",
           "minimum": 0,
           "type": "integer"
         },
