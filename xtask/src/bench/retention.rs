@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
+use test_support::needles::{
+    NeedleKind, Phrasings, Planted, Verdict, blind_needles, is_among_rules,
+};
 
 use self::measure::{
-    Budget, Case, Facts, SummaryMethod, compact, generated, goal_percent, planted,
+    Budget, Case, Facts, SummaryMethod, compact, generated, goal_percent, needles_each, planted,
 };
 use self::rounds::Rounds;
 use crate::run::{Outcome, example_lines};
@@ -17,11 +19,13 @@ mod measure;
 mod rounds;
 
 const USAGE: &str = "\
-usage: cargo xtask bench retention [--seeds N] [--phrasings SET] [--misses]
+usage: cargo xtask bench retention [--seeds N] [--phrasings SET] [--misses] [--burn]
 
   --seeds N    how often needles are planted into the example session, and how many sessions are generated (3)
-  --phrasings  known, held-out or both: the words in which facts are said (both); those held out have no goals
-  --misses     also which needles are not as they should be, in the words in which they were said";
+  --phrasings  known, blind or both: the words in which facts are said (both)
+  --misses     also which needles are not as they should be, in the words in which they were said
+  --burn       allows --misses for the blind set: whoever reads them and then changes a rule has used the set up, and
+               owes a new one";
 
 /// Budgets, in percent of what leaves the context.
 const PERCENTS: [u64; 3] = [10, 5, 2];
@@ -57,6 +61,8 @@ struct Column {
     counts: BTreeMap<NeedleKind, (usize, usize)>,
     /// Tokens: left the context, allowed, and in summaries.
     tokens: (u64, u64, u64),
+    /// Among rules: rules, and other texts.
+    among_rules: (usize, usize),
     misses: Vec<Miss>,
 }
 
@@ -67,17 +73,19 @@ struct Measures {
     lives: Vec<(SummaryMethod, Facts, Rounds)>,
 }
 
-/// Returns the least share of a kind, where a set of phrasings has one.
+/// Returns the least share of a kind. The planted steps of the blind set are said in ways that nothing can know, so
+/// its goals are lower.
 fn least(phrasings: Phrasings, kind: NeedleKind) -> Option<usize> {
-    match phrasings {
-        Phrasings::Known => goal_percent(kind),
-        Phrasings::HeldOut => None,
+    match (phrasings, kind) {
+        (Phrasings::Blind, NeedleKind::OpenError | NeedleKind::NextStep) => Some(95),
+        (Phrasings::Blind, NeedleKind::Decision | NeedleKind::Number) => Some(90),
+        _ => goal_percent(kind),
     }
 }
 
 /// Measures and prints.
 pub fn run(arguments: &[String]) -> Outcome {
-    let (mut seeds, mut shows_misses) = (3, false);
+    let (mut seeds, mut shows_misses, mut burns) = (3, false, false);
     let mut sets = Phrasings::ALL.to_vec();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -92,15 +100,21 @@ pub fn run(arguments: &[String]) -> Outcome {
                 sets = set.ok_or_else(|| format!("--phrasings needs a set\n\n{USAGE}"))?;
             }
             "--misses" => shows_misses = true,
+            "--burn" => burns = true,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
         }
+    }
+    if shows_misses && !burns && sets.contains(&Phrasings::Blind) {
+        return Err(format!(
+            "--misses would show the blind set: add --burn, or --phrasings known\n\n{USAGE}"
+        ));
     }
     let measured = sets.into_iter().map(|set| measure(set, seeds));
     let measured: Vec<Measures> = measured.collect::<Outcome<_>>()?;
     for measures in &measured {
         let set = match measures.phrasings {
             Phrasings::Known => "Known phrasings",
-            Phrasings::HeldOut => "Held-out phrasings, no goals",
+            Phrasings::Blind => "Blind set, with 95% intervals",
         };
         println!("### {set}\n");
         print!("{}", tables(measures));
@@ -150,6 +164,11 @@ fn measure(phrasings: Phrasings, seeds: u64) -> Outcome<Measures> {
 
 /// Returns the example session planted anew with each seed, and a generated session for each.
 fn sessions(phrasings: Phrasings, seeds: u64) -> Outcome<Vec<(u64, Planted)>> {
+    if phrasings == Phrasings::Blind {
+        let count = blind_needles().div_ceil(needles_each(BYTES)) as u64;
+        let sessions = (0..count).map(|seed| (seed, generated(phrasings, seed, BYTES)));
+        return Ok(sessions.collect());
+    }
     let lines = example_lines()?;
     let examples = (1..=seeds).map(|seed| (seed, planted(&lines, phrasings, seed)));
     let others = (101..=100 + seeds).map(|seed| (seed, generated(phrasings, seed, BYTES)));
@@ -161,6 +180,7 @@ fn column(sessions: &[(u64, Planted)], case: Case) -> Outcome<Column> {
         case,
         counts: BTreeMap::new(),
         tokens: (0, 0, 0),
+        among_rules: (0, 0),
         misses: Vec::new(),
     };
     for (seed, session) in sessions {
@@ -169,6 +189,14 @@ fn column(sessions: &[(u64, Planted)], case: Case) -> Outcome<Column> {
             let (good, all) = measured.count(kind);
             let sum = column.counts.entry(kind).or_default();
             *sum = (sum.0 + good, sum.1 + all);
+        }
+        for judged in measured.judged.iter().filter(|judged| judged.left) {
+            let listed = usize::from(is_among_rules(&judged.needle, &measured.seen));
+            match judged.needle.kind {
+                NeedleKind::Rule => column.among_rules.0 += listed,
+                NeedleKind::Distractor => column.among_rules.1 += listed,
+                _ => {}
+            }
         }
         column.tokens.0 += measured.removed;
         column.tokens.1 += measured.budget;
@@ -201,10 +229,24 @@ fn title(case: Case) -> String {
 fn cell(phrasings: Phrasings, kind: NeedleKind, (good, all): (usize, usize)) -> String {
     let misses = least(phrasings, kind).is_some_and(|goal| good * 100 < goal * all);
     let mark = if misses { " !" } else { "" };
-    match kind.should_stay() {
-        true => format!("{:.1}%{mark}", 100.0 * good as f64 / all.max(1) as f64),
-        false => format!("{}{mark}", all - good),
+    match (kind.should_stay(), phrasings) {
+        (true, Phrasings::Known) => {
+            format!("{:.1}%{mark}", 100.0 * good as f64 / all.max(1) as f64)
+        }
+        (true, Phrasings::Blind) => format!("{}{mark}", share(good, all)),
+        (false, _) => format!("{}{mark}", all - good),
     }
+}
+
+/// Returns a share in percent with its 95% interval (Wilson).
+fn share(good: usize, all: usize) -> String {
+    let (n, z) = (all.max(1) as f64, 1.96_f64);
+    let p = good as f64 / n;
+    let middle = p + z * z / (2.0 * n);
+    let half = z * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
+    let scale = 100.0 / (1.0 + z * z / n);
+    let (low, high) = ((middle - half) * scale, (middle + half) * scale);
+    format!("{:.0}% ({:.0}–{:.0})", 100.0 * p, low.max(0.0), high)
 }
 
 fn goal(phrasings: Phrasings, kind: NeedleKind) -> String {
@@ -229,6 +271,9 @@ fn tables(measures: &Measures) -> String {
         rows[0].push("goal".to_owned());
         for kind in NeedleKind::ALL {
             let all = own.first().and_then(|column| column.counts.get(&kind));
+            if all.is_none_or(|all| all.1 == 0) {
+                continue;
+            }
             let mut row = vec![
                 kind.name().to_owned(),
                 all.map_or(0, |all| all.1).to_string(),
@@ -239,6 +284,18 @@ fn tables(measures: &Measures) -> String {
                 .map(|count| cell(phrasings, kind, count));
             row.extend(cells);
             row.push(goal(phrasings, kind));
+            rows.push(row);
+        }
+        if phrasings == Phrasings::Blind {
+            let mut row = vec![
+                "rules among what is listed as rules".to_owned(),
+                String::new(),
+            ];
+            row.extend(own.iter().map(|column| {
+                let (rules, others) = column.among_rules;
+                share(rules, rules + others)
+            }));
+            row.push("≥ 95%".to_owned());
             rows.push(row);
         }
         let mut row = vec![
@@ -264,7 +321,7 @@ fn tables(measures: &Measures) -> String {
 fn life_table(measures: &Measures) -> String {
     let mark = |bad: bool| match (measures.phrasings, bad) {
         (Phrasings::Known, true) => " !",
-        (Phrasings::Known, false) | (Phrasings::HeldOut, _) => "",
+        (Phrasings::Known, false) | (Phrasings::Blind, _) => "",
     };
     let mut rows = vec![vec![format!("{ROUNDS} rounds")]];
     let shown = [0, 1, 2, 4, 9, 14, ROUNDS - 1];

@@ -87,7 +87,9 @@ pub const fn goal_percent(kind: NeedleKind) -> Option<usize> {
         | NeedleKind::ResolvedError
         | NeedleKind::FailedCall
         | NeedleKind::Rejected
-        | NeedleKind::FinishedTodo => Some(100),
+        | NeedleKind::FinishedTodo
+        | NeedleKind::FinishedStep
+        | NeedleKind::Distractor => Some(100),
     }
 }
 
@@ -142,7 +144,12 @@ pub fn generated(phrasings: Phrasings, seed: u64, bytes: usize) -> Planted {
 /// Returns a session with as many needles.
 pub fn planted(lines: &[String], phrasings: Phrasings, seed: u64) -> Planted {
     let bytes: usize = lines.iter().map(String::len).sum();
-    plant(lines, phrasings, seed, (bytes / 100_000).max(2))
+    plant(lines, phrasings, seed, needles_each(bytes))
+}
+
+/// Returns how many needles of each kind a session of so many bytes gets.
+pub fn needles_each(bytes: usize) -> usize {
+    (bytes / 100_000).max(2)
 }
 
 /// Compacts the session `text` once and looks what became of the needles.

@@ -46,7 +46,12 @@ fn short_of_goals(
     for kind in NeedleKind::ALL {
         let counts = measured.iter().map(|measured| measured.count(kind));
         let (good, all) = counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-        assert!(all > 0, "no {} left the context", kind.name());
+        let blind_alone = [NeedleKind::FinishedStep, NeedleKind::Distractor];
+        assert!(
+            all > 0 || blind_alone.contains(&kind),
+            "no {} left the context",
+            kind.name()
+        );
         let goal = known(kind).or(measure::goal_percent(kind));
         if goal.is_some_and(|goal| good * 100 < goal * all) {
             short.push(format!("{}: {good} of {all}", kind.name()));
@@ -179,7 +184,7 @@ fn check_rounds(way: SummaryMethod) {
     let rounds = rounds(way, Facts::Ledger, Phrasings::Known, 7, 20).expect("twenty compactions");
     assert_eq!(rounds.rounds.len(), 20);
     let planted: usize = rounds.rounds[19].kinds.iter().map(|(_, _, all)| all).sum();
-    assert_eq!(planted, 3 * NeedleKind::ALL.len());
+    assert_eq!(planted, 3 * (NeedleKind::ALL.len() - 2));
     for (number, round) in rounds.rounds.iter().enumerate() {
         let (summary, budget) = round.summary;
         assert!(

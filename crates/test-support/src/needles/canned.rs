@@ -66,11 +66,12 @@ pub fn canned_summary(
 fn section(kind: NeedleKind) -> Section {
     match kind {
         NeedleKind::Rule | NeedleKind::Pin => Section::Constraints,
-        NeedleKind::ModifiedFile | NeedleKind::ResolvedError | NeedleKind::FinishedTodo => {
-            Section::Done
-        }
+        NeedleKind::ModifiedFile
+        | NeedleKind::ResolvedError
+        | NeedleKind::FinishedTodo
+        | NeedleKind::FinishedStep => Section::Done,
         NeedleKind::OpenError => Section::Blocked,
-        NeedleKind::Decision | NeedleKind::Rejected => Section::Decisions,
+        NeedleKind::Decision | NeedleKind::Rejected | NeedleKind::Distractor => Section::Decisions,
         NeedleKind::NextStep | NeedleKind::OpenTodo => Section::Next,
         NeedleKind::Number
         | NeedleKind::ReadFile
@@ -98,9 +99,9 @@ fn fact(needle: &Needle) -> Option<String> {
             )
         }
         NeedleKind::ResolvedError => format!("- [x] Fixed: {first}"),
-        NeedleKind::FailedCall => return None,
-        NeedleKind::Rejected => format!("- Rejected: {first} ({second})"),
-        NeedleKind::FinishedTodo => format!("- [x] {first}"),
+        NeedleKind::FailedCall | NeedleKind::Distractor => return None,
+        NeedleKind::Rejected => format!("- Rejected: {first} {second}"),
+        NeedleKind::FinishedTodo | NeedleKind::FinishedStep => format!("- [x] {first}"),
     })
 }
 

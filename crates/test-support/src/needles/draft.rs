@@ -1,11 +1,13 @@
 //! Needles before they have a place: what is said, in which parts, and how deep.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Needle, NeedleKind};
 
 /// One entry to be written.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Body {
     /// The user says something.
     User(String),
@@ -14,12 +16,13 @@ pub enum Body {
     /// The agent calls a tool.
     Call {
         said: String,
-        tool: &'static str,
+        tool: String,
         arguments: Value,
     },
     /// The result of the call before it.
     Result { text: String, failed: bool },
     /// The entry before it is pinned.
+    #[serde(rename = "pin")]
     PinBefore,
     /// A text of its own is pinned.
     PinText(String),

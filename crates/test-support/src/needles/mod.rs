@@ -8,13 +8,11 @@
 //!
 //! Everything is pure and depends on the seed alone. The phrases were written from how people talk to agents, not from
 //! what the extractive summarizer looks for; a kind has eight of them or more. There are two sets of them: one to work with,
-//! and one that is only measured. Nothing here depends on the crates under test: a score is taken from texts.
+//! and one of 200 of a kind that is only measured. Nothing here depends on the crates under test: a score is taken from texts.
 
+mod blind;
 mod canned;
 mod draft;
-mod held_out_said;
-mod held_out_tools;
-mod held_out_turned;
 mod names;
 mod phrases_said;
 mod phrases_tools;
@@ -26,10 +24,13 @@ mod score;
 mod tests;
 mod transcript;
 
+use serde::Deserialize;
+
+pub use blind::blind_needles;
 pub use canned::{Form, canned_summary};
 pub use plant::{Planted, plant};
 pub use rng::Rng;
-pub use score::{Seen, Verdict, judge};
+pub use score::{Seen, Verdict, is_among_rules, judge};
 pub use transcript::{transcript, turns};
 
 /// In which words facts are said.
@@ -37,33 +38,26 @@ pub use transcript::{transcript, turns};
 pub enum Phrasings {
     /// The set that rules may be made with an eye on.
     Known,
-    /// The set that no rule is ever made with an eye on: what it shows, others may expect.
-    HeldOut,
+    /// The set of others, which no rule is ever made with an eye on: what it shows, users may expect.
+    Blind,
 }
 
 impl Phrasings {
     /// Both sets.
-    pub const ALL: [Self; 2] = [Self::Known, Self::HeldOut];
+    pub const ALL: [Self; 2] = [Self::Known, Self::Blind];
 
     /// Returns the name that tables and arguments use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Known => "known",
-            Self::HeldOut => "held-out",
-        }
-    }
-
-    /// Returns the list of this set.
-    const fn of<T: ?Sized>(self, known: &'static T, held_out: &'static T) -> &'static T {
-        match self {
-            Self::Known => known,
-            Self::HeldOut => held_out,
+            Self::Blind => "blind",
         }
     }
 }
 
 /// What a needle is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NeedleKind {
     /// A rule of the user, to be kept byte for byte.
     Rule,
@@ -93,11 +87,15 @@ pub enum NeedleKind {
     Rejected,
     /// An item of a todo list that is done.
     FinishedTodo,
+    /// What was to be done and then was; in the blind set alone.
+    FinishedStep,
+    /// What sounds like a rule and is none: a quote, a report, a pasted log; in the blind set alone.
+    Distractor,
 }
 
 impl NeedleKind {
     /// Every kind, those that should be kept first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Rule,
         Self::Pin,
         Self::ModifiedFile,
@@ -112,6 +110,8 @@ impl NeedleKind {
         Self::FailedCall,
         Self::Rejected,
         Self::FinishedTodo,
+        Self::FinishedStep,
+        Self::Distractor,
     ];
 
     /// Returns true for what should be kept, false for what must not be shown as it no longer is.
@@ -130,7 +130,9 @@ impl NeedleKind {
             | Self::ResolvedError
             | Self::FailedCall
             | Self::Rejected
-            | Self::FinishedTodo => false,
+            | Self::FinishedTodo
+            | Self::FinishedStep
+            | Self::Distractor => false,
         }
     }
 
@@ -151,6 +153,8 @@ impl NeedleKind {
             Self::FailedCall => "failed calls shown as modified files",
             Self::Rejected => "rejected approaches shown as chosen",
             Self::FinishedTodo => "finished todos shown as open",
+            Self::FinishedStep => "finished steps shown as next",
+            Self::Distractor => "other texts shown as rules",
         }
     }
 }

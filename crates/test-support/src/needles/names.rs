@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::rng::Rng;
-use super::{Phrasings, held_out_said};
 
 const NOUNS: &[&str] = &[
     "ledger",
@@ -77,36 +76,18 @@ const QUANTITIES: &[(&str, Unit)] = &[
     ("hit ratio", Unit::Share),
 ];
 
-const HELD_OUT_QUANTITIES: &[(&str, Unit)] = &[
-    ("disk quota", Unit::Size),
-    ("lease duration", Unit::Time),
-    ("queue depth", Unit::Count),
-    ("image size", Unit::Size),
-    ("round trip", Unit::Time),
-    ("pool size", Unit::Count),
-    ("build time", Unit::Time),
-    ("memory peak", Unit::Size),
-    ("backoff", Unit::Time),
-    ("throughput", Unit::Rate),
-    ("token lifetime", Unit::Time),
-    ("loss rate", Unit::Share),
-    ("coverage", Unit::Share),
-];
-
 /// Gives names out.
 pub struct Names {
     pub rng: Rng,
-    pub phrasings: Phrasings,
     used: BTreeSet<String>,
     taken: BTreeSet<(&'static str, usize)>,
 }
 
 impl Names {
     /// Begins with a seed.
-    pub fn new(seed: u64, phrasings: Phrasings) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self {
             rng: Rng::new(seed),
-            phrasings,
             used: BTreeSet::new(),
             taken: BTreeSet::new(),
         }
@@ -188,8 +169,7 @@ impl Names {
 
     /// Returns what a value is of, and the unit that goes with it.
     pub fn quantity(&mut self) -> (String, Unit) {
-        let quantities = self.phrasings.of(QUANTITIES, HELD_OUT_QUANTITIES);
-        let (head, unit) = quantities[self.place("quantity", quantities.len())];
+        let (head, unit) = QUANTITIES[self.place("quantity", QUANTITIES.len())];
         let name = self.fresh(|rng| {
             let (noun, part) = (rng.pick(NOUNS), rng.pick(PARTS));
             format!("{noun} {part} {head}")
@@ -199,13 +179,8 @@ impl Names {
 
     /// Returns a value with its unit.
     pub fn value(&mut self, unit: Unit) -> String {
-        let phrasings = self.phrasings;
         self.fresh(|rng| {
             let whole = rng.range(101, 989);
-            match phrasings {
-                Phrasings::Known => {}
-                Phrasings::HeldOut => return held_out_value(rng, whole, unit),
-            }
             match unit {
                 Unit::Time if whole % 2 == 0 => format!("{whole} ms"),
                 Unit::Time => format!("{}.{} s", whole / 10, whole % 10),
@@ -239,8 +214,7 @@ impl Names {
             "wire {w} into the health check",
             "translate the error texts in {f}",
         ];
-        let tasks = self.phrasings.of(TASKS, held_out_said::TASKS);
-        let task = tasks[self.place("task", tasks.len())];
+        let task = TASKS[self.place("task", TASKS.len())];
         self.fill(task)
     }
 
@@ -265,20 +239,5 @@ impl Names {
             }
         }
         text
-    }
-}
-
-fn held_out_value(rng: &mut Rng, whole: usize, unit: Unit) -> String {
-    match unit {
-        Unit::Time if whole.is_multiple_of(3) => format!("{whole} minutes"),
-        Unit::Time if whole % 3 == 1 => format!("{whole} µs"),
-        Unit::Time => format!("{whole}s"),
-        Unit::Size if whole.is_multiple_of(3) => format!("{}.{} TB", whole / 12, whole % 10),
-        Unit::Size if whole % 3 == 1 => format!("{whole}k"),
-        Unit::Size => format!("{whole} bytes"),
-        Unit::Share if whole.is_multiple_of(2) => format!("{},{} %", whole / 11, whole % 10),
-        Unit::Share => format!("{}.{} percent", whole / 11, whole % 10),
-        Unit::Rate => format!("{whole} events/min"),
-        Unit::Count => format!("{},{whole} connections", rng.range(1, 9)),
     }
 }

@@ -1,8 +1,8 @@
 //! What is said once and holds: rules, pins, decisions, numbers, next steps.
 
+use super::NeedleKind;
 use super::draft::{Body, Draft};
 use super::names::Names;
-use super::{NeedleKind, Phrasings, held_out_said as held_out};
 
 /// Rules, as people state them; about a third with the words that one would look for.
 const RULES: &[&str] = &[
@@ -68,8 +68,7 @@ const GRANTED: &[&str] = &[
 
 /// Returns a rule of the user.
 pub fn rule(names: &mut Names) -> Draft {
-    let rules = names.phrasings.of(RULES, held_out::RULES);
-    let phrase = rules[names.place("rule", rules.len())];
+    let phrase = RULES[names.place("rule", RULES.len())];
     let said = names.fill(phrase);
     let message = surrounded(names, &said);
     let granted = granted(names);
@@ -78,15 +77,12 @@ pub fn rule(names: &mut Names) -> Draft {
 }
 
 fn granted(names: &mut Names) -> String {
-    let granted = names.phrasings.of(GRANTED, held_out::GRANTED);
-    names.rng.pick(granted).to_owned()
+    names.rng.pick(GRANTED).to_owned()
 }
 
 /// Returns a sentence inside a message.
 fn surrounded(names: &mut Names, said: &str) -> String {
-    let before = names.phrasings.of(BEFORE, held_out::BEFORE);
-    let after = names.phrasings.of(AFTER, held_out::AFTER);
-    let (before, after) = (names.rng.pick(before), names.rng.pick(after));
+    let (before, after) = (names.rng.pick(BEFORE), names.rng.pick(AFTER));
     let ends = said.ends_with(['.', '。', '!', '?']);
     match (after.is_empty(), ends) {
         (true, _) => format!("{before}{said}"),
@@ -111,8 +107,7 @@ const PINS: &[&str] = &[
 
 /// Returns something pinned: a message, or a text of its own.
 pub fn pin(names: &mut Names) -> Draft {
-    let pins = names.phrasings.of(PINS, held_out::PINS);
-    let phrase = pins[names.place("pin", pins.len())];
+    let phrase = PINS[names.place("pin", PINS.len())];
     let said = names.fill(phrase);
     let bodies = match names.rng.below(3) {
         0 => vec![Body::PinText(said.clone())],
@@ -146,8 +141,7 @@ pub fn voiced(voice: Voice, names: &mut Names, text: &str) -> Vec<Body> {
                 "The callers are all in one place. ",
                 "The diff is small. ",
             ];
-            let leads = names.phrasings.of(LEADS, held_out::LEADS);
-            let lead = names.rng.pick(leads);
+            let lead = names.rng.pick(LEADS);
             vec![Body::Answer(format!("{lead}{text}"))]
         }
     }
@@ -224,14 +218,8 @@ const CHOICES: &[(&str, &str)] = &[
 
 /// Returns a decision with its reason.
 pub fn decision(names: &mut Names) -> Draft {
-    let (voice, phrase, choice, reason) = match names.phrasings {
-        Phrasings::Known => {
-            let (voice, phrase) = DECISIONS[names.place("decision", DECISIONS.len())];
-            let (choice, reason) = CHOICES[names.place("choice", CHOICES.len())];
-            (voice, phrase, choice, reason)
-        }
-        Phrasings::HeldOut => held_out::decision(names),
-    };
+    let (voice, phrase) = DECISIONS[names.place("decision", DECISIONS.len())];
+    let (choice, reason) = CHOICES[names.place("choice", CHOICES.len())];
     let choice = names.fill(choice);
     let said = phrase.replace("{c}", &choice).replace("{r}", reason);
     let bodies = voiced(voice, names, &said);
@@ -261,8 +249,7 @@ const NUMBERS: &[(Voice, &str)] = &[
 
 /// Returns a number with its unit.
 pub fn number(names: &mut Names) -> Draft {
-    let numbers = names.phrasings.of(NUMBERS, held_out::NUMBERS);
-    let (voice, phrase) = numbers[names.place("number", numbers.len())];
+    let (voice, phrase) = NUMBERS[names.place("number", NUMBERS.len())];
     let (quantity, unit) = names.quantity();
     let value = names.value(unit);
     let said = phrase.replace("{v}", &value).replace("{q}", &quantity);
@@ -287,8 +274,7 @@ const STEPS: &[(Voice, &str)] = &[
 
 /// Returns a step that comes later.
 pub fn next_step(names: &mut Names) -> Draft {
-    let steps = names.phrasings.of(STEPS, held_out::STEPS);
-    let (voice, phrase) = steps[names.place("step", steps.len())];
+    let (voice, phrase) = STEPS[names.place("step", STEPS.len())];
     let step = names.task();
     let said = phrase.replace("{s}", &step);
     let bodies = voiced(voice, names, &said);

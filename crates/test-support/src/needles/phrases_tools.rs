@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::NeedleKind;
 use super::draft::{Body, Draft};
 use super::names::Names;
 use super::transcript;
-use super::{NeedleKind, Phrasings, held_out_tools as held_out};
 
 /// A command, the line that says what is wrong, and what stands around it; `{x}` is that line.
 pub struct Failing {
@@ -87,8 +87,7 @@ struct Failure {
 }
 
 fn failure(names: &mut Names) -> Failure {
-    let failing = names.phrasings.of(FAILING, held_out::FAILING);
-    let kind = &failing[names.place("failing", failing.len())];
+    let kind = &FAILING[names.place("failing", FAILING.len())];
     // Filled in together, so that a name means the same in all three.
     let texts = names.fill(&[kind.command, kind.error, kind.output].join("\u{1f}"));
     let mut texts = texts.split('\u{1f}').map(str::to_owned);
@@ -105,7 +104,7 @@ fn failure(names: &mut Names) -> Failure {
 fn run(said: &str, command: &str, output: &str, failed: bool) -> Vec<Body> {
     let call = Body::Call {
         said: said.to_owned(),
-        tool: "bash",
+        tool: "bash".to_owned(),
         arguments: json!({ "command": command }),
     };
     let text = output.to_owned();
@@ -117,8 +116,7 @@ pub fn open_error(names: &mut Names) -> Draft {
     let failure = failure(names);
     let (kind, error) = (NeedleKind::OpenError, failure.error.as_str());
     if names.rng.below(5) == 0 {
-        let told = names.phrasings.of(TOLD, held_out::TOLD);
-        let told = names.rng.pick(told);
+        let told = names.rng.pick(TOLD);
         let said = told.replace("{m}", &failure.command).replace("{x}", error);
         let noted = "I have not looked at that yet; first the part that I am in.".to_owned();
         let bodies = vec![Body::User(said.clone()), Body::Answer(noted)];
@@ -131,8 +129,7 @@ pub fn open_error(names: &mut Names) -> Draft {
         "Hm, that fails here as well.",
     ];
     let mut bodies = run("", &failure.command, &failure.output, true);
-    let after = names.phrasings.of(AFTER, held_out::LEFT_OPEN);
-    bodies.push(Body::Answer(names.rng.pick(after).to_owned()));
+    bodies.push(Body::Answer(names.rng.pick(AFTER).to_owned()));
     let said = format!("{}: {error}", failure.command);
     Draft::once(kind, &said, &[error], 1, bodies)
 }
@@ -155,15 +152,8 @@ pub fn resolved_error(names: &mut Names) -> Draft {
         &failure.output,
         true,
     );
-    let again = match names.phrasings {
-        Phrasings::HeldOut if names.rng.below(3) == 0 => {
-            format!("{} 2>&1 | tail -n 20", failure.command)
-        }
-        Phrasings::Known | Phrasings::HeldOut => failure.command.clone(),
-    };
-    let mut later = run("Once more.", &again, failure.passes, false);
-    let fixed = names.phrasings.of(FIXED, held_out::FIXED);
-    let fixed = names.rng.pick(fixed);
+    let mut later = run("Once more.", &failure.command, failure.passes, false);
+    let fixed = names.rng.pick(FIXED);
     if !fixed.is_empty() {
         later.push(Body::Answer(fixed.to_owned()));
     }
@@ -179,10 +169,6 @@ pub fn resolved_error(names: &mut Names) -> Draft {
 
 /// Ways to change a file: the tool, and its arguments but the path.
 fn change(names: &mut Names, path: &str) -> (&'static str, Value, String) {
-    match names.phrasings {
-        Phrasings::Known => {}
-        Phrasings::HeldOut => return held_out::change(names, path),
-    }
     let (old, new) = (
         transcript::code(&mut names.rng, 3),
         transcript::code(&mut names.rng, 5),
@@ -255,7 +241,7 @@ pub fn modified_file(names: &mut Names) -> Draft {
     let phrase = format!("{tool} {path}");
     let call = Body::Call {
         said,
-        tool,
+        tool: tool.to_owned(),
         arguments,
     };
     let bodies = vec![
@@ -282,13 +268,12 @@ pub fn failed_call(names: &mut Names) -> Draft {
     ];
     let path = names.file();
     let (tool, arguments, _) = change(names, &path);
-    let reasons = names.phrasings.of(WHY, held_out::WHY);
-    let why = reasons[names.place("why", reasons.len())].replace("{p}", &path);
+    let why = WHY[names.place("why", WHY.len())].replace("{p}", &path);
     let said = names.rng.pick(EDITING).to_owned();
     let phrase = format!("{tool} {path}: {why}");
     let call = Body::Call {
         said,
-        tool,
+        tool: tool.to_owned(),
         arguments,
     };
     let leave = "I leave that file as it is.".to_owned();
@@ -325,15 +310,12 @@ pub fn read_file(names: &mut Names) -> Draft {
     let path = names.file();
     let length = names.rng.range(8, 40);
     let text = transcript::code(&mut names.rng, length);
-    let (tool, arguments) = match names.phrasings {
-        Phrasings::Known => reading(names, &path),
-        Phrasings::HeldOut => held_out::reading(names, &path),
-    };
+    let (tool, arguments) = reading(names, &path);
     let phrase = format!("{tool} {path}");
     let said = String::new();
     let call = Body::Call {
         said,
-        tool,
+        tool: tool.to_owned(),
         arguments,
     };
     let bodies = vec![

@@ -3,7 +3,7 @@
 use super::draft::{Body, Draft};
 use super::names::Names;
 use super::phrases_said::{Voice, voiced};
-use super::{Needle, NeedleKind, Phrasings, held_out_turned as held_out};
+use super::{Needle, NeedleKind};
 
 /// A way ({a}) that is proposed, and how it is turned down for a reason ({r}).
 const REJECTIONS: &[(&str, Voice, &str)] = &[
@@ -78,14 +78,8 @@ const WAYS: &[(&str, &str)] = &[
 
 /// Returns a way that was turned down.
 pub fn rejected(names: &mut Names) -> Draft {
-    let ((proposal, voice, refusal), way, reason) = match names.phrasings {
-        Phrasings::Known => {
-            let rejection = REJECTIONS[names.place("rejection", REJECTIONS.len())];
-            let (way, reason) = WAYS[names.place("way", WAYS.len())];
-            (rejection, way, reason)
-        }
-        Phrasings::HeldOut => held_out::rejection(names),
-    };
+    let (proposal, voice, refusal) = REJECTIONS[names.place("rejection", REJECTIONS.len())];
+    let (way, reason) = WAYS[names.place("way", WAYS.len())];
     let way = names.fill(way);
     let filled = |phrase: &str| phrase.replace("{a}", &way).replace("{r}", reason);
     let (proposal, refusal) = (filled(proposal), filled(refusal));
@@ -125,8 +119,7 @@ const REPLACEMENTS: &[(&str, &str)] = &[
 
 /// Returns a value that is replaced later.
 pub fn superseded(names: &mut Names) -> Draft {
-    let replacements = names.phrasings.of(REPLACEMENTS, held_out::REPLACEMENTS);
-    let (first, second) = replacements[names.place("replacement", replacements.len())];
+    let (first, second) = REPLACEMENTS[names.place("replacement", REPLACEMENTS.len())];
     let (quantity, unit) = names.quantity();
     let (old, new) = (names.value(unit), names.value(unit));
     let filled = |phrase: &str| {

@@ -11,7 +11,7 @@ use super::phrases_tools::{
     failed_call, finished_todo, modified_file, open_error, open_todo, read_file, resolved_error,
 };
 use super::phrases_turned::{rejected, superseded};
-use super::{Needle, NeedleKind, Phrasings, held_out_tools};
+use super::{Needle, NeedleKind, Phrasings, blind};
 
 /// A session with needles in it.
 #[derive(Debug, Clone)]
@@ -29,8 +29,8 @@ impl Planted {
     }
 }
 
-fn draft(kind: NeedleKind, names: &mut Names) -> Draft {
-    match kind {
+fn draft(kind: NeedleKind, names: &mut Names) -> Option<Draft> {
+    Some(match kind {
         NeedleKind::Rule => rule(names),
         NeedleKind::Pin => pin(names),
         NeedleKind::ModifiedFile => modified_file(names),
@@ -45,6 +45,20 @@ fn draft(kind: NeedleKind, names: &mut Names) -> Draft {
         NeedleKind::FailedCall => failed_call(names),
         NeedleKind::Rejected => rejected(names),
         NeedleKind::FinishedTodo => finished_todo(names),
+        NeedleKind::FinishedStep | NeedleKind::Distractor => return None,
+    })
+}
+
+/// Returns a draft of the known set that says nothing that the session says already.
+fn fresh(kind: NeedleKind, names: &mut Names, base: &str) -> Option<Draft> {
+    loop {
+        let made = draft(kind, names)?;
+        let said = |literal: &String| {
+            literal.contains(['_', '-', '/', ' ']) && base.contains(literal.as_str())
+        };
+        if kind == NeedleKind::Decision || !made.needle.literals.iter().any(said) {
+            return Some(made);
+        }
     }
 }
 
@@ -55,19 +69,16 @@ fn draft(kind: NeedleKind, names: &mut Names) -> Draft {
 ///
 /// On lines that are no JSON: tests that plant into something else should fail.
 pub fn plant(lines: &[String], phrasings: Phrasings, seed: u64, each: usize) -> Planted {
-    let mut names = Names::new(seed, phrasings);
+    let mut names = Names::new(seed);
     let base = lines.concat();
     let mut drafts: Vec<Draft> = Vec::new();
     for kind in NeedleKind::ALL {
         for number in 0..each {
-            let mut made = draft(kind, &mut names);
-            while made.needle.literals.iter().any(|literal| {
-                literal.contains(['_', '-', '/', ' '])
-                    && kind != NeedleKind::Decision
-                    && base.contains(literal.as_str())
-            }) {
-                made = draft(kind, &mut names);
-            }
+            let made = match phrasings {
+                Phrasings::Known => fresh(kind, &mut names, &base),
+                Phrasings::Blind => blind::draft(kind, seed as usize * each + number),
+            };
+            let Some(mut made) = made else { break };
             let first = (number as f64 + names.rng.share()) / each.max(1) as f64;
             let mut depth = first;
             for part in &mut made.parts {
@@ -77,7 +88,7 @@ pub fn plant(lines: &[String], phrasings: Phrasings, seed: u64, each: usize) -> 
             drafts.push(made);
         }
     }
-    Planter::new(lines, phrasings, seed).put(drafts)
+    Planter::new(lines, seed).put(drafts)
 }
 
 /// Returns the tool and its arguments for a todo list.
@@ -102,7 +113,6 @@ struct Planter<'a> {
     path: BTreeSet<usize>,
     bytes: usize,
     ids: BTreeSet<String>,
-    phrasings: Phrasings,
     seed: u64,
     made: u64,
     todos: Vec<(String, bool)>,
@@ -110,7 +120,7 @@ struct Planter<'a> {
     /// The last entry of the path so far, and its line as a value's timestamp.
     leaf: Option<String>,
     timestamp: Value,
-    call: (String, &'static str),
+    call: (String, String),
 }
 
 fn value(line: &str) -> Value {
@@ -121,7 +131,7 @@ fn value(line: &str) -> Value {
 }
 
 impl<'a> Planter<'a> {
-    fn new(lines: &'a [String], phrasings: Phrasings, seed: u64) -> Self {
+    fn new(lines: &'a [String], seed: u64) -> Self {
         let values: Vec<Value> = lines.iter().map(|line| value(line)).collect();
         let place_of: BTreeMap<&str, usize> = values
             .iter()
@@ -164,14 +174,13 @@ impl<'a> Planter<'a> {
             path,
             bytes,
             ids: place_of.keys().map(|id| (*id).to_owned()).collect(),
-            phrasings,
             seed,
             made: 0,
             todos: Vec::new(),
             out: Vec::new(),
             leaf: None,
             timestamp: Value::Null,
-            call: (String::new(), ""),
+            call: (String::new(), String::new()),
         }
     }
 
@@ -259,7 +268,7 @@ impl<'a> Planter<'a> {
                 arguments,
             } => {
                 let number = self.seed.wrapping_mul(1_000_003).wrapping_add(self.made);
-                self.call = (format!("toolu_n{number:015x}"), tool);
+                self.call = (format!("toolu_n{number:015x}"), tool.clone());
                 let call =
                     json!({"type":"toolCall","id":self.call.0,"name":tool,"arguments":arguments});
                 let content = match said.is_empty() {
@@ -283,14 +292,11 @@ impl<'a> Planter<'a> {
                     Some((_, state)) => *state = *done,
                     None => self.todos.push((task.clone(), *done)),
                 }
-                let (tool, arguments) = match self.phrasings {
-                    Phrasings::Known => todos(&self.todos, self.seed),
-                    Phrasings::HeldOut => held_out_tools::todos(&self.todos, self.seed),
-                };
+                let (tool, arguments) = todos(&self.todos, self.seed);
                 let said = String::new();
                 let id = self.body(&Body::Call {
                     said,
-                    tool,
+                    tool: tool.to_owned(),
                     arguments,
                 });
                 let text = "The list is updated.".to_owned();

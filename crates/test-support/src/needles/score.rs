@@ -143,6 +143,7 @@ const REPLACED: &[&str] = &[
     "longer",
     "withdrawn",
 ];
+const RULES: &[&str] = &["rule", "rules", "constraint", "constraints", "preferences"];
 const QUOTES: &[&str] = &["messages", "message", "said", "requests", "user"];
 
 /// Returns what became of a needle.
@@ -170,9 +171,12 @@ pub fn judge(needle: &Needle, seen: &Seen) -> Verdict {
         NeedleKind::ResolvedError => shown(&seen.summary, needle, |line| {
             words_in(&line.under, BROKEN) && !says(line, MENDED)
         }),
-        NeedleKind::FinishedTodo => shown(&seen.summary, needle, |line| {
-            (line.text.contains("[ ]") || words_in(&line.under, OPEN)) && !says(line, DONE)
-        }),
+        NeedleKind::FinishedTodo | NeedleKind::FinishedStep => {
+            shown(&seen.summary, needle, |line| {
+                (line.text.contains("[ ]") || words_in(&line.under, OPEN)) && !says(line, DONE)
+            })
+        }
+        NeedleKind::Distractor => shown(&seen.summary, needle, |line| words_in(&line.under, RULES)),
         NeedleKind::Rejected => shown(&seen.summary, needle, |line| {
             says(line, CHOSEN) && !says(line, REFUSED)
         }),
@@ -192,6 +196,15 @@ pub fn judge(needle: &Needle, seen: &Seen) -> Verdict {
             })
         }
     }
+}
+
+/// Returns true when a summary has the words of a needle among rules.
+pub fn is_among_rules(needle: &Needle, seen: &Seen) -> bool {
+    let as_other = Needle {
+        kind: NeedleKind::Distractor,
+        ..needle.clone()
+    };
+    !judge(&as_other, seen).is_good()
 }
 
 fn kept(found: bool) -> Verdict {
