@@ -189,7 +189,7 @@ pub fn judge(needle: &Needle, seen: &Seen) -> Verdict {
                     && (holds(&seen.rest, new)
                         || told
                             .iter()
-                            .any(|other| other.under == line.under && holds(other.text, new)))
+                            .any(|other| words_in(&other.under, QUOTES) && holds(other.text, new)))
             };
             shown(&seen.summary, needle, |line| {
                 !holds(line.text, new) && !words_in(line.text, REPLACED) && !corrected(line)
@@ -256,7 +256,8 @@ fn words_in(text: &str, words: &[&str]) -> bool {
 
 /// Returns the lines of a summary with what they stand under.
 fn lines(summary: &str) -> impl Iterator<Item = Line<'_>> {
-    let mut tags: Vec<String> = Vec::new();
+    // The open tags, each with the headings that it stands under.
+    let mut tags: Vec<(String, (String, String))> = Vec::new();
     let (mut heading, mut below) = (String::new(), String::new());
     summary.lines().map(move |text| {
         let bare = text.trim();
@@ -267,9 +268,8 @@ fn lines(summary: &str) -> impl Iterator<Item = Line<'_>> {
         if let Some(name) = &opened
             && !closes
         {
-            tags.push(name.clone());
-            heading.clear();
-            below.clear();
+            let above = (std::mem::take(&mut heading), std::mem::take(&mut below));
+            tags.push((name.clone(), above));
         }
         if let Some(title) = bare.strip_prefix('#') {
             title.trim_start_matches('#').clone_into(&mut heading);
@@ -279,16 +279,22 @@ fn lines(summary: &str) -> impl Iterator<Item = Line<'_>> {
         }
         let label = label(bare);
         let own = opened.filter(|_| closes).unwrap_or_default();
-        let under = format!("{} {own} {heading} {below} {label}", tags.join(" ")).to_lowercase();
+        // What stands above a tag is about it only where both are in one block.
+        let open = tags.iter().enumerate();
+        let open = open.map(|(depth, (name, (heading, below)))| match depth {
+            0 => format!("{name} "),
+            _ => format!("{name} {heading} {below} "),
+        });
+        let open: String = open.collect();
+        let under = format!("{open}{own} {heading} {below} {label}").to_lowercase();
         for name in bare
             .split("</")
             .skip(1)
             .filter_map(|rest| rest.split('>').next())
         {
-            if let Some(place) = tags.iter().rposition(|open| open == name) {
+            if let Some(place) = tags.iter().rposition(|(open, _)| open == name) {
+                (heading, below) = tags.swap_remove(place).1;
                 tags.truncate(place);
-                heading.clear();
-                below.clear();
             }
         }
         Line { text, under }
