@@ -2,6 +2,10 @@
 
 use serde_json::Value;
 use session_model::ToolCall;
+use session_model::json::Members;
+
+use crate::phrases::Phrases;
+use crate::shell_files::shell_files;
 
 /// What a call does to the file that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,15 +18,11 @@ pub enum FileAction {
     Edit,
 }
 
-/// Tools of several agents that look at a file, and those that write one anew, by their plain names.
-const READERS: [&str; 5] = ["read", "readfile", "view", "viewfile", "openfile"];
-const WRITERS: [&str; 5] = [
-    "write",
-    "writefile",
-    "createfile",
-    "writetofile",
-    "savefile",
-];
+/// Words in the plain names of tools that look at files, of those that write one anew, and of those that look at
+/// something else.
+const READS: [&str; 5] = ["read", "view", "open", "getfile", "cat"];
+const WRITES: [&str; 3] = ["write", "create", "save"];
+const LISTS: [&str; 6] = ["dir", "list", "tree", "folder", "search", "todo"];
 
 /// Words in the plain names of tools that change files.
 const CHANGES: [&str; 9] = [
@@ -46,20 +46,14 @@ pub(crate) fn changes_files(name: &str) -> bool {
     CHANGES.iter().any(|word| name.contains(word))
 }
 
-/// Names of the argument that holds the path, in the order in which they are looked for.
-const PATH_ARGUMENTS: [&str; 8] = [
-    "path",
-    "file_path",
-    "filePath",
-    "absolute_path",
-    "filename",
-    "target_file",
-    "notebook_path",
-    "relative_path",
+/// How the plain name of an argument ends that names a file, or several.
+const PATHS: [&str; 7] = [
+    "path", "paths", "file", "files", "filename", "filepath", "uri",
 ];
 
-/// Names of the arguments that hold a patch: its own, or those of a command that applies one.
-const PATCH_ARGUMENTS: [&str; 6] = ["input", "patch", "patchText", "command", "cmd", "script"];
+/// Arguments that hold a command, and those that hold a patch besides.
+const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+const PATCHES: [&str; 3] = ["input", "patch", "patchText"];
 
 /// How a patch begins that names its files in lines of their own.
 const PATCH: &str = "*** Begin Patch";
@@ -92,60 +86,129 @@ pub(crate) fn patch_head(line: &str) -> Option<(PatchHead, &str)> {
 
 /// Returns the file that a call names and what it does to it, or `None` when it is no call of a tool for one file.
 pub(crate) fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
+    let action = action_of(call)?;
     let arguments = call.arguments.as_ref()?;
-    let name = plain_tool_name(&call.name);
-    let name = name.as_str();
-    let action = if EDITORS.contains(&name) {
-        match &*arguments.string_member("command")? {
-            "view" => FileAction::Read,
-            "create" => FileAction::Write,
-            _ => FileAction::Edit,
-        }
-    } else if READERS.contains(&name) {
-        FileAction::Read
-    } else if WRITERS.contains(&name) {
-        FileAction::Write
-    } else if changes_files(name) {
-        FileAction::Edit
-    } else {
-        return None;
-    };
-    let mut names = PATH_ARGUMENTS.iter();
-    let path = names.find_map(|name| arguments.string_member(name))?;
-    (!path.is_empty()).then(|| (action, path.into_owned()))
+    let members = Members::parse(arguments.get()).ok()?;
+    let mut paths = members.0.iter().filter(|(name, _)| names_file(name));
+    let path = paths.find_map(|(_, value)| serde_json::from_str::<String>(value.get()).ok())?;
+    (!path.is_empty()).then_some((action, path))
 }
 
-/// Returns the files that a call names and what it does to each: one, or those of a patch that it applies. Those that a
-/// patch deletes are not among them.
+/// Returns what a tool for files does, by its name.
+fn action_of(call: &ToolCall) -> Option<FileAction> {
+    let name = plain_tool_name(&call.name);
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if EDITORS.contains(&name.as_str()) || name == "fswrite" {
+        let command = call.arguments.as_ref()?.string_member("command");
+        return Some(match command.as_deref() {
+            Some("view") => FileAction::Read,
+            Some("create") => FileAction::Write,
+            _ => FileAction::Edit,
+        });
+    }
+    match () {
+        () if has(&LISTS) => None,
+        // "create" in the name of an editor says nothing of this call.
+        () if has(&WRITES) && !has(&["edit", "replace"]) => Some(FileAction::Write),
+        () if changes_files(&name) => Some(FileAction::Edit),
+        () if has(&READS) => Some(FileAction::Read),
+        () => None,
+    }
+}
+
+/// Returns whether an argument of this name holds the path of a file: `file_path`, `TargetFile`.
+fn names_file(argument: &str) -> bool {
+    let plain = argument.chars().filter(|c| c.is_alphanumeric());
+    let plain = plain.collect::<String>().to_lowercase();
+    PATHS.iter().any(|end| plain.ends_with(end)) && plain != "profile" && !plain.starts_with("old")
+}
+
+/// Returns the files that a call names and what it does to each: one, those of a list, of a patch that it applies or of
+/// a command that it runs. Those that a patch deletes are not among them.
 pub fn file_calls(call: &ToolCall) -> Vec<(FileAction, String)> {
     if let Some(found) = file_call(call) {
         return vec![found];
     }
-    let arguments = call.arguments.as_ref();
-    let Some(arguments) = arguments.filter(|arguments| arguments.get().contains(PATCH)) else {
+    let Some(arguments) = &call.arguments else {
         return Vec::new();
     };
     let arguments = arguments.to_value();
+    if let Some(action) = action_of(call) {
+        let mut found = Vec::new();
+        listed(&arguments, 0, &mut |path| {
+            found.push((action, path.to_owned()))
+        });
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    let names = COMMANDS.iter().chain(&PATCHES);
+    let values = names.filter_map(|name| arguments.get(name));
+    let texts: Vec<&str> = values.filter_map(command_text).collect();
+    let patches = texts.iter().filter_map(|text| text.split_once(PATCH));
+    let mut patches = patches.map(|(_, patch)| patch).peekable();
+    if patches.peek().is_some() {
+        return patches.flat_map(patched).collect();
+    }
+    let commands = COMMANDS.iter().filter_map(|name| arguments.get(name));
+    let commands = commands.filter_map(command_text);
+    commands.flat_map(shell_files).collect()
+}
+
+/// Returns whether the result of a tool that changes files says, in its first line, that it changed nothing.
+pub(crate) fn tells_refusal(said: &str) -> bool {
+    const FIRST: usize = 300;
+    static REFUSALS: Phrases = Phrases::named("file_call.refusals");
+    static SUCCESS: Phrases = Phrases::named("file_call.success");
+    // Names of files may have any words in them.
+    let names = |word: &&str| {
+        word.trim_end_matches(['.', ',', ':'])
+            .contains(['/', '\\', '.'])
+    };
+    let first = session_model::text::first_line(said.trim_start(), FIRST).to_lowercase();
+    let words: Vec<&str> = first.split(' ').filter(|word| !names(word)).collect();
+    let first = words.join(" ");
+    let refused = REFUSALS.first_in(&first);
+    refused.is_some_and(|at| SUCCESS.first_in(&first).is_none_or(|done| at < done))
+}
+
+/// Returns what a shell is to run: a text, or the last of a list of words.
+fn command_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Array(words) => words.last()?.as_str(),
+        value => value.as_str(),
+    }
+}
+
+/// Tells the paths of lists: `paths: [..]`, `edits: [{file_path: ..}]`.
+fn listed(value: &Value, depth: usize, tell: &mut dyn FnMut(&str)) {
+    let Value::Object(members) = value else {
+        return;
+    };
+    for (name, value) in members {
+        match value {
+            Value::String(path) if depth > 0 && names_file(name) && !path.is_empty() => tell(path),
+            Value::Array(values) if depth < 2 => {
+                let paths = values.iter().filter(|_| names_file(name));
+                paths.filter_map(Value::as_str).for_each(&mut *tell);
+                values.iter().for_each(|it| listed(it, depth + 1, tell));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the files that a patch names, and what it does to each.
+fn patched(patch: &str) -> Vec<(FileAction, String)> {
     let mut found: Vec<(FileAction, String)> = Vec::new();
-    for value in PATCH_ARGUMENTS
-        .iter()
-        .filter_map(|name| arguments.get(name))
-    {
-        // A command may be a list of words.
-        let words = value
-            .as_array()
-            .map_or(std::slice::from_ref(value), Vec::as_slice);
-        let texts = words.iter().filter_map(Value::as_str);
-        let patches = texts.filter_map(|text| text.split_once(PATCH));
-        for (head, path) in patches.flat_map(|(_, patch)| patch.lines().filter_map(patch_head)) {
-            match head {
-                PatchHead::Add => found.push((FileAction::Write, path.to_owned())),
-                PatchHead::Update => found.push((FileAction::Edit, path.to_owned())),
-                PatchHead::Delete => {}
-                PatchHead::Move => {
-                    if let Some((_, moved)) = found.last_mut() {
-                        path.clone_into(moved);
-                    }
+    for (head, path) in patch.lines().filter_map(patch_head) {
+        match head {
+            PatchHead::Add => found.push((FileAction::Write, path.to_owned())),
+            PatchHead::Update => found.push((FileAction::Edit, path.to_owned())),
+            PatchHead::Delete => {}
+            PatchHead::Move => {
+                if let Some((_, moved)) = found.last_mut() {
+                    path.clone_into(moved);
                 }
             }
         }
@@ -155,6 +218,7 @@ pub fn file_calls(call: &ToolCall) -> Vec<(FileAction, String)> {
 
 #[cfg(test)]
 mod tests {
+    use super::tells_refusal;
     use serde_json::{Value, json};
     use session_model::{ToolCall, json::RawJson};
 
@@ -212,6 +276,23 @@ mod tests {
                 json!({"relative_path": "a"}),
                 vec![(Edit, "a")],
             ),
+            (
+                "read_many_files",
+                json!({"paths": ["a", "b"]}),
+                vec![(Read, "a"), (Read, "b")],
+            ),
+            (
+                "multi_replace",
+                json!({"replacements": [{"filePath": "a", "oldString": "x"}, {"filePath": "b"}]}),
+                vec![(Edit, "a"), (Edit, "b")],
+            ),
+            (
+                "replace_file_content",
+                json!({"TargetFile": "a", "Content": "x"}),
+                vec![(Edit, "a")],
+            ),
+            ("bash", json!({"command": "cat a.md"}), vec![(Read, "a.md")]),
+            ("list_dir", json!({"path": "a"}), vec![]),
             ("write_todos", json!({"todos": []}), vec![]),
             ("ls", json!({"path": "src"}), vec![]),
         ];
@@ -228,6 +309,30 @@ mod tests {
                 .map(|(action, path)| (*action, path.as_str()))
                 .collect();
             assert_eq!(found, want, "{name} {arguments}");
+        }
+    }
+
+    #[test]
+    fn what_a_tool_says_first_tells_whether_it_changed_anything() {
+        for said in [
+            "Error: old_string was not found",
+            "Failed to find expected lines in src/a.rs",
+            "The edit was declined by the user.",
+            "No match for the search block.",
+            "Read-only file system (os error 30)",
+            "Der Zugriff wurde verweigert.",
+        ] {
+            assert!(tells_refusal(said), "{said}");
+        }
+        for said in [
+            "",
+            "ok",
+            "Edited src/error.rs: 1 passage replaced",
+            "The file /a/timeout.rs has been updated. Here is a part of it:\n error",
+            "Success. Updated the following files:\nM src/failed.rs",
+            "src/invalid.ts saved",
+        ] {
+            assert!(!tells_refusal(said), "{said}");
         }
     }
 }

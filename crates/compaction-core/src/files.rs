@@ -7,7 +7,7 @@ use session_model::{
     AgentMessage, CallEvent, EntryBody, FileDetails, SessionContext, ToolCall, match_calls,
 };
 
-use crate::file_call::{FileAction, file_calls};
+use crate::file_call::{FileAction, changes_files, file_calls, tells_refusal};
 use crate::path_normalize::below;
 use crate::prompts;
 use crate::serialize::escape_line;
@@ -109,7 +109,7 @@ impl FileOps {
             for call in message.tool_calls() {
                 let result = matched.get(&(place, call.id.as_str()));
                 let done = match result {
-                    Some(result) => !is_failure(messages[*result]),
+                    Some(result) => !is_failure(messages[*result], call),
                     None => waiting == Some(place),
                 };
                 let found = match which {
@@ -193,8 +193,12 @@ impl FileOps {
 }
 
 /// Returns true for the result of a call that failed or was denied.
-fn is_failure(message: &AgentMessage) -> bool {
-    matches!(message, AgentMessage::ToolResult(result) if result.is_error)
+fn is_failure(message: &AgentMessage, call: &ToolCall) -> bool {
+    let AgentMessage::ToolResult(result) = message else {
+        return false;
+    };
+    let said = result.content.texts().next();
+    result.is_error || changes_files(&call.name) && said.is_some_and(tells_refusal)
 }
 
 fn sorted(mut paths: Vec<String>) -> Vec<String> {

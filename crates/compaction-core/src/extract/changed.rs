@@ -34,6 +34,8 @@ pub(super) struct Changed {
 const BY_GIT: &str = "git may have reverted it";
 const THERE: &str = "there again since";
 const REPLACED: &str = "replaced since";
+/// What the newest edit was, where a command made it.
+const BY_COMMAND: &str = "by a command";
 
 /// All of them, by the path that their spellings name.
 pub(super) struct ChangedFiles<'a> {
@@ -138,7 +140,18 @@ impl<'a> ChangedFiles<'a> {
                     self.changed_since(&key, BY_GIT, place);
                 }
             }
-            Removal::Made(path) => self.seen(path, place),
+            Removal::Made(path) => match self.files.get(&resolved(path, self.cwd)) {
+                Some(file) if file.is_deleted => self.seen(path, place),
+                _ => {
+                    let work = FileWork {
+                        path: path.clone(),
+                        edits: 1,
+                        newest: BY_COMMAND.to_owned(),
+                        ..FileWork::default()
+                    };
+                    self.add(work, order, place);
+                }
+            },
             Removal::Moved { from, to } => {
                 let old = resolved(from, self.cwd);
                 let new = resolved(to, self.cwd);

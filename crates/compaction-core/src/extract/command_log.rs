@@ -17,7 +17,8 @@ use super::signals::{Known, Outcome, judge};
 use super::subsumption::Subsumption;
 use super::text::one_line;
 use super::todos::TodoList;
-use super::tool_effects::{ToolEffect, deed, show_command, tells_refusal, ticked, whole_read};
+use super::tool_effects::{ToolEffect, deed, show_command, ticked, whole_read};
+use crate::file_call::tells_refusal;
 
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 pub(super) const REMEMBERED: usize = 64;

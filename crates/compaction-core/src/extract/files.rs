@@ -5,13 +5,16 @@ use serde_json::Value;
 use super::facts::FileWork;
 use super::phrases::Phrases;
 use super::text::one_line;
-use crate::file_call::{PatchHead, patch_head};
+use crate::file_call::{FileAction, PatchHead, patch_head};
 
 /// The longest first line of an edit, in characters.
 const NEWEST: usize = 60;
 
-/// Returns what a write or an edit did, by its arguments; the names of several agents are known.
-pub(super) fn file_works(arguments: &Value) -> Option<Vec<FileWork>> {
+/// Returns what a write or an edit of these files did, by its arguments; the names of several agents are known.
+pub(super) fn file_works(
+    arguments: &Value,
+    files: &[(FileAction, String)],
+) -> Option<Vec<FileWork>> {
     let text = |value: &Value, keys: &[&str]| -> Option<String> {
         keys.iter()
             .find_map(|key| value.get(key).and_then(Value::as_str))
@@ -22,28 +25,23 @@ pub(super) fn file_works(arguments: &Value) -> Option<Vec<FileWork>> {
     {
         return Some(patch_works(&patch));
     }
-    let path = text(
-        arguments,
-        &[
-            "path",
-            "file_path",
-            "filePath",
-            "filename",
-            "target_file",
-            "notebook_path",
-        ],
-    )?;
-    let path = one_line(&path, usize::MAX);
-    if matches!(
-        arguments.get("command").and_then(Value::as_str),
-        Some("view" | "undo_edit")
-    ) {
-        return None;
+    let changed = files
+        .iter()
+        .filter(|(action, _)| *action != FileAction::Read);
+    let mut paths: Vec<String> = changed
+        .map(|(_, path)| one_line(path, usize::MAX))
+        .collect();
+    if paths.len() > 1 {
+        let works = paths.into_iter().map(|path| FileWork {
+            path,
+            edits: 1,
+            ..FileWork::default()
+        });
+        return Some(works.collect());
     }
-    if let Some(content) = text(
-        arguments,
-        &["content", "file_text", "contents", "newContent"],
-    ) {
+    let path = paths.pop()?;
+    static CONTENT: Phrases = Phrases::named("files.content");
+    if let Some(content) = text(arguments, &CONTENT) {
         let lines = Some(content.lines().count());
         return Some(vec![FileWork {
             path,

@@ -1,6 +1,9 @@
-//! Commands that take files away, give them another name, or put something where they were.
+//! Commands that take files away, give them another name, or write them.
 
 use session_model::ToolCall;
+
+use crate::file_call::FileAction;
+use crate::shell_files::shell_files;
 
 /// What a command does to a path, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,16 +42,28 @@ pub(super) fn removals_of_call(call: &ToolCall) -> Vec<Removal> {
 /// Returns what a command takes away when it succeeds. Of what a shell works out itself (patterns, variables,
 /// alternatives, pipes) that is unknown, so it does not count.
 pub(super) fn removals(command: &str) -> Vec<Removal> {
+    let mut found = taken_away(command);
+    let files = shell_files(command).into_iter();
+    let made = files.filter(|(action, _)| *action != FileAction::Read);
+    let made: Vec<String> = made.map(|(_, path)| path).collect();
+    // What is moved brings its own work.
+    let moved = |path: &String| {
+        let mut found = found.iter();
+        found.any(|it| matches!(it, Removal::Moved { to, .. } if to == path))
+    };
+    let made: Vec<String> = made.into_iter().filter(|path| !moved(path)).collect();
+    found.extend(made.into_iter().map(Removal::Made));
+    found
+}
+
+fn taken_away(command: &str) -> Vec<Removal> {
     let mut found = Vec::new();
-    let has_one = ["rm", "mv", "unlink", "cp", "touch", "tee", "git", ">"]
-        .iter()
-        .any(|word| command.contains(word));
-    if !has_one || command.len() > LONGEST {
+    let mut words = ["rm", "mv", "unlink", "git"].iter();
+    if command.len() > LONGEST || !words.any(|word| command.contains(word)) {
         return found;
     }
     let Some(steps) = steps(command) else {
-        let made = redirected(command).into_iter();
-        return made.map(Removal::Made).collect();
+        return found;
     };
     let mut folder: Option<String> = None;
     for words in steps {
@@ -90,17 +105,6 @@ pub(super) fn removals(command: &str) -> Vec<Removal> {
                     _ => found.extend(paths.into_iter().map(Removal::Deleted)),
                 }
             }
-            "touch" | "cp" => {
-                let paths = operands(rest).unwrap_or_default();
-                // A copy has a source before it.
-                let skipped = match name {
-                    "touch" => 0,
-                    _ => paths.len().saturating_sub(1).max(1),
-                };
-                let made = paths.iter().skip(skipped);
-                let made = made.map(|path| within(folder.as_deref(), path));
-                found.extend(made.map(Removal::Made));
-            }
             _ => {}
         }
     }
@@ -127,36 +131,6 @@ fn restored<'a>(name: &str, words: &[&'a str]) -> Vec<Option<&'a str>> {
         // A name may be that of a branch; then no file has it.
         (_, None) => paths(words),
     }
-}
-
-/// Returns the files that a command line writes by `>` or `tee`, up to a text that stands in it.
-fn redirected(command: &str) -> Vec<String> {
-    let end = command
-        .find("<<")
-        .and_then(|at| Some(at + command[at..].find('\n')?));
-    let line = &command[..end.unwrap_or(command.len())];
-    let mut folder = None;
-    if let Some((to, _)) = line
-        .strip_prefix("cd ")
-        .and_then(|rest| rest.split_once("&&"))
-    {
-        folder = Some(to.trim());
-    }
-    let mut words = line
-        .split(|letter: char| letter.is_whitespace() || matches!(letter, ';' | '|' | ')'))
-        .filter(|word| !word.is_empty())
-        .peekable();
-    let mut found = Vec::new();
-    while let Some(word) = words.next() {
-        let to = match word.trim_start_matches(|letter: char| letter.is_ascii_digit()) {
-            ">" | ">>" | "tee" => words.next_if(|next| !next.starts_with('-')),
-            word => word.strip_prefix(">>").or(word.strip_prefix('>')),
-        };
-        let to = to.map(|to| to.trim_matches(['"', '\'']));
-        let to = to.filter(|to| !to.is_empty() && !to.starts_with('&'));
-        found.extend(to.map(|to| within(folder, to)));
-    }
-    found
 }
 
 /// Returns the words that are no options; `None` for options that take a word of their own.

@@ -3,11 +3,10 @@
 use serde_json::Value;
 use session_model::{ToolCall, json::RawJson};
 
-use crate::file_call::{FileAction, changes_files, file_call, plain_tool_name};
+use crate::file_call::{FileAction, changes_files, file_call, file_calls};
 
 use super::facts::FileWork;
 use super::files::{file_works, patch_works};
-use super::phrases::Phrases;
 use super::text::one_line;
 use super::todos::is_todo_tool;
 
@@ -83,14 +82,6 @@ pub(super) fn ticked(call: &ToolCall) -> Vec<String> {
     found
 }
 
-/// Returns whether the first words of the result of a tool that changes files say that it changed nothing.
-pub(super) fn tells_refusal(said: &str) -> bool {
-    static REFUSALS: Phrases = Phrases::named("tool_effects.refusals");
-    let opening = said.trim_start().get(..24).unwrap_or(said.trim_start());
-    let opening = opening.to_lowercase();
-    REFUSALS.iter().any(|mark| opening.starts_with(mark))
-}
-
 /// Returns a command as it is shown: lines that are commands of their own stand behind `; `.
 pub(super) fn show_command(command: &str) -> String {
     // What is cut off is not looked at.
@@ -155,12 +146,9 @@ pub(super) fn deed(call: &ToolCall) -> Option<ToolEffect<'_>> {
     if is_todo_tool(&call.name) {
         return Some(ToolEffect::Todos(arguments));
     }
-    match plain_tool_name(&call.name).as_str() {
-        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile" => return None,
-        _ => {}
-    }
     if changes_files(&call.name) {
-        return file_works(&arguments.to_value()).map(ToolEffect::Files);
+        let works = file_works(&arguments.to_value(), &file_calls(call));
+        return works.map(ToolEffect::Files);
     }
     let arguments = arguments.to_value();
     let command = ["command", "cmd", "script"]
