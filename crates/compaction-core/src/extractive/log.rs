@@ -18,7 +18,7 @@ const LONGEST: [usize; 11] = [1200, 640, 480, 400, 320, 260, 210, 170, 140, 120,
 /// The part of the room, in percent, that messages and answers may take together so that all are told.
 const TALK: u64 = 80;
 /// Where that is too little, the parts that messages take, and of what they leave, answers and the others.
-const MESSAGES: u64 = 45;
+const MESSAGES: u64 = 60;
 const ANSWERS: u64 = 62;
 const ALL: u64 = 100;
 /// How long the line of a commit may be, and that of a cause.

@@ -164,8 +164,9 @@ impl CompactionPlan {
         let (Some(facts), Some((_, alone))) = (&self.facts, self.beside) else {
             return self.ledger.clone();
         };
+        // What the user said in full tells more than what was recognized in it.
         let budget = LedgerBudget {
-            ledger: self.ledger.budget,
+            ledger: self.ledger.budget.min(self.summary_cap.scaled(1, 3)),
             ..alone
         };
         let counter = self.profile.counter();
