@@ -29,6 +29,7 @@ static ALL: LazyLock<BTreeMap<NeedleKind, Vec<Draft>>> = LazyLock::new(|| {
     for (number, line) in include_str!("blind.jsonl").lines().enumerate() {
         let told: Told = serde_json::from_str(line)
             .unwrap_or_else(|error| panic!("blind.jsonl, line {}: {error}", number + 1));
+        let said = said(&told);
         let parts = told.parts.into_iter();
         all.entry(told.kind).or_default().push(Draft {
             needle: Needle {
@@ -36,7 +37,7 @@ static ALL: LazyLock<BTreeMap<NeedleKind, Vec<Draft>>> = LazyLock::new(|| {
                 entry_id: String::new(),
                 last_entry_id: String::new(),
                 depth: 0,
-                said: told.literals.join(" / "),
+                said,
                 literals: told.literals,
                 instead: told.instead,
             },
@@ -48,6 +49,19 @@ static ALL: LazyLock<BTreeMap<NeedleKind, Vec<Draft>>> = LazyLock::new(|| {
     all.values_mut().for_each(|drafts| rng.shuffle(drafts));
     all
 });
+
+/// Returns the line that says it.
+fn said(told: &Told) -> String {
+    let bodies = told.parts.iter().flatten();
+    let texts = bodies.filter_map(|body| match body {
+        Body::User(text) | Body::Answer(text) | Body::Result { text, .. } => Some(text),
+        _ => None,
+    });
+    let mut lines = texts.flat_map(|text| text.lines());
+    let says = |line: &&str| told.literals.iter().all(|literal| line.contains(literal));
+    let line = lines.find(says).map(str::to_owned);
+    line.unwrap_or_else(|| told.literals.join(" / "))
+}
 
 /// Returns how many needles the set has of the kind that has most.
 pub fn blind_needles() -> usize {
