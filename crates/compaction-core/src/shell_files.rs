@@ -89,8 +89,10 @@ pub(crate) fn shell_files(command: &str) -> Vec<(FileAction, String)> {
             ("touch" | "tee", _) => add(FileAction::Write, &operands),
             (_, Some((_, skipped))) => {
                 let skipped = if scripts { 0 } else { *skipped };
-                let skipped = skipped.min(operands.len());
-                add(FileAction::Read, &operands[skipped..]);
+                // A search may go through folders.
+                let mut files: Vec<&Word> = operands.into_iter().skip(skipped).collect();
+                files.retain(|word| skipped == 0 || has_ending(word));
+                add(FileAction::Read, &files);
             }
             _ => {}
         }
@@ -151,6 +153,11 @@ fn is_path(word: &Word) -> bool {
     let passing = ["/dev/", "/proc/", "/tmp/"];
     let passing = passing.iter().any(|folder| text.starts_with(folder));
     !word.is_open && names && !passing && text.contains(['.', '/']) && !text.contains(['\n', '='])
+}
+
+fn has_ending(word: &Word) -> bool {
+    let name = word.text.rsplit('/').next().unwrap_or_default();
+    name.trim_start_matches('.').contains('.')
 }
 
 fn within(folder: Option<&str>, path: &str) -> String {
@@ -304,7 +311,7 @@ mod tests {
                 &[(Read, "./a.py"), (Read, "b.py")],
             ),
             ("rg -n 'fn x' src/a.rs src", &[(Read, "src/a.rs")]),
-            ("grep -rn TODO .", &[]),
+            ("grep -rn TODO . src/b", &[]),
             ("sed -i 's/a/b/' src/a.rs", &[(Edit, "src/a.rs")]),
             ("sed -i -e 's/a/b/' src/a.rs", &[(Edit, "src/a.rs")]),
             ("perl -pi -e 's/a/b/' src/a.rs", &[(Edit, "src/a.rs")]),
