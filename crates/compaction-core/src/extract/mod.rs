@@ -27,6 +27,9 @@ mod quoted;
 mod refusals;
 mod removals;
 mod reported_failures;
+mod rule_clauses;
+mod rule_marks;
+mod rule_orders;
 mod rule_words;
 mod rules;
 mod scan;
@@ -53,6 +56,8 @@ mod tests_fact_index;
 mod tests_files;
 #[cfg(test)]
 mod tests_pasted;
+#[cfg(test)]
+mod tests_rules;
 #[cfg(test)]
 mod tests_sentence_kinds;
 #[cfg(test)]

@@ -318,7 +318,10 @@ fn is_data(line: &str) -> bool {
     let tag = line.starts_with('<')
         && line.ends_with('>')
         && line[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
-    bracket || member || object || code || tag
+    let comment = ["// ", "/*", "<!--"]
+        .iter()
+        .any(|open| line.starts_with(open));
+    bracket || member || object || code || tag || comment
 }
 
 /// Returns true for a line of a diff, plain or numbered.

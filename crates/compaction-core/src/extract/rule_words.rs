@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 /// A word, in lower case.
 pub(super) struct Token<'a> {
     pub word: &'a str,
-    /// True when a clause starts here.
-    pub clause: bool,
+    /// True when it only joins clauses.
+    pub joins: bool,
     /// True when punctuation stands before it.
     pub parted: bool,
 }
@@ -61,44 +61,44 @@ impl Run {
     }
 }
 
-/// Returns the words of a sentence in lower case, each with whether a clause starts there.
+/// Returns the words of a sentence in lower case, each with whether it joins clauses.
 pub(super) fn tokens<'a>(lower: &'a str, connectors: &BTreeSet<&'static str>) -> Vec<Token<'a>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
-    let mut connected = true;
     let mut run = Run::default();
     let mut end = 0;
     while let Some(length) = lower[end..].find(is_part) {
         let start = end + length;
         let gap = &lower[end..start];
-        let parted = gap.contains([
-            ',', '.', ':', ';', '(', '!', '?', '–', '—', '"', '*', '，', '`',
-        ]) || gap.contains(" - ");
-        let clause = parted || connected;
+        let parted = gap.contains([',', '.', ':', ';', '(', '!', '?', '–', '—', '*', '，'])
+            || gap.contains(" - ");
         if start >= run.end {
             run = Run::at(lower, start);
         }
-        end = run.word_end(lower, start);
+        // An option of a program says nothing: "--always-pull".
+        end = match gap.ends_with("--") {
+            true => run.end,
+            false => run.word_end(lower, start),
+        };
         let word = lower[start..end].trim_matches('\'');
         let elided = word.strip_prefix("n'").filter(|verb| !verb.is_empty());
         if let Some(verb) = elided {
             tokens.push(Token {
                 word: "n'",
-                clause,
+                joins: false,
                 parted,
             });
             tokens.push(Token {
                 word: verb,
-                clause: false,
+                joins: false,
                 parted: false,
             });
         } else if !word.is_empty() {
             tokens.push(Token {
                 word,
-                clause,
+                joins: connectors.contains(word),
                 parted,
             });
         }
-        connected = connectors.contains(word);
     }
     tokens
 }

@@ -1,18 +1,18 @@
-//! The user's rules: a closed list of patterns that sentences of user messages are matched against.
+//! The user's rules: which sentences of a user's message state one, and how they are quoted.
 //!
-//! A sentence is a rule when one of [`PATTERNS`] occurs in its words. A pattern is a row of words in
-//! lower case: `|` asks for the start of a clause (of the sentence, after punctuation, or after a word
-//! of [`CONNECTORS`]), `*` stands for any one word. What [`EXCEPTIONS`] names is passed over first, so
-//! that "there's only one file left" is no rule. Chinese and Japanese, written without spaces, have
-//! lists of their own. Questions are no rules, unless they ask politely. The items of a list under a
-//! rule or under a heading such as "Rules:" are rules too.
+//! `rule_clauses` tells it from the structure of a sentence, in languages that are written with spaces. Chinese and
+//! Japanese have lists of what stands in rules and of what stands in reports. Questions are no rules, unless they ask
+//! politely, and what is quoted is nobody's. The items of a list under a rule or under a heading such as "Rules:" are
+//! rules too.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::figures::has_figure;
 use super::phrases::Phrases;
-use super::rule_words::{Token, tokens};
+use super::rule_clauses::Reading;
+use super::rule_marks::{Lexicon, Mark};
+use super::rule_words::tokens;
 use super::sentence_kinds::reminds;
 use super::text::{Sentence, cut_end, neutralise};
 
@@ -22,72 +22,35 @@ const LONGEST: usize = 400;
 /// Words after which a new clause starts.
 static CONNECTORS: Phrases = Phrases::named("rules.connectors");
 
-/// What makes a sentence a rule, in the languages that are written with spaces.
-static PATTERNS: Phrases = Phrases::named("rules.patterns");
-
-/// Phrases that look like a pattern and state no rule.
-static EXCEPTIONS: Phrases = Phrases::named("rules.exceptions");
-
-/// Patterns that also stand in what is over soon: alone they make no rule of a report, of an order for this once, or of
-/// a new value.
-static WEAK: Phrases = Phrases::named("rules.weak");
-
-/// What marks an order as valid for this once.
-static ONCE: Phrases = Phrases::named("rules.once");
-
-/// How a report begins.
-static REPORTS: Phrases = Phrases::named("rules.reports");
-
-/// What marks that a figure is given or changed, and nothing forbidden.
-static VALUES: Phrases = Phrases::named("rules.values");
-
 /// Chinese and Japanese.
 static CJK_PATTERNS: Phrases = Phrases::named("rules.cjk_patterns");
 
 /// Chinese and Japanese words that contain a pattern and mean something else.
 static CJK_EXCEPTIONS: Phrases = Phrases::named("rules.cjk_exceptions");
 
-/// Words that state a habit: as an order a rule, of what something does a report.
-static HABITS: Phrases = Phrases::named("rules.habits");
+/// What makes a Chinese or Japanese sentence a report, a quote, a question or an order for this once.
+static CJK_REPORTS: Phrases = Phrases::named("rules.cjk_reports");
 
-/// Verbs in the past that do not end in "ed".
-static PAST: Phrases = Phrases::named("rules.past");
+/// What stands for a quote.
+const QUOTED: &str = " x ";
 
-/// Verbs in the third person that state what has to be.
-static REQUIRED: Phrases = Phrases::named("rules.required");
-
-/// First words of German imperatives: with "nicht" or "kein" they forbid.
-static GERMAN_IMPERATIVES: Phrases = Phrases::named("rules.german_imperatives");
+/// How many words of a sentence are looked at, as it takes time to compare them all with each other.
+const WORDS: usize = 300;
 
 /// Headings under which every item of a list is a rule.
 static HEADINGS: Phrases = Phrases::named("rules.headings");
 
-struct Phrase {
-    clause: bool,
-    words: Vec<&'static str>,
-}
-
-/// The patterns, sorted by their first word.
+/// What rules are told by.
 pub(super) struct RuleBook {
-    patterns: BTreeMap<&'static str, Vec<Phrase>>,
-    exceptions: BTreeMap<&'static str, Vec<Phrase>>,
-    weak: BTreeMap<&'static str, Vec<Phrase>>,
-    once: BTreeMap<&'static str, Vec<Phrase>>,
-    reports: BTreeMap<&'static str, Vec<Phrase>>,
-    values: BTreeMap<&'static str, Vec<Phrase>>,
+    lexicon: Lexicon,
     connectors: BTreeSet<&'static str>,
 }
 
 impl RuleBook {
-    /// Returns the book of the closed list.
+    /// Returns the book of the closed lists.
     pub(super) fn new() -> Self {
         Self {
-            patterns: by_first_word(&PATTERNS),
-            exceptions: by_first_word(&EXCEPTIONS),
-            weak: by_first_word(&WEAK),
-            once: by_first_word(&ONCE),
-            reports: by_first_word(&REPORTS),
-            values: by_first_word(&VALUES),
+            lexicon: Lexicon::new(),
             connectors: CONNECTORS.iter().copied().collect(),
         }
     }
@@ -112,43 +75,20 @@ impl RuleBook {
         if !lower.is_ascii() && is_cjk_rule(&lower) {
             return true;
         }
-        let tokens = tokens(&lower, &self.connectors);
-        let (mut at, mut weak) = (0, false);
-        while at < tokens.len() {
-            if let Some(length) = longest_match(&self.exceptions, &tokens, at) {
-                at += length;
-            } else if reports_habit(&tokens, at) {
-                at += 1;
-            } else if let Some(length) = longest_match(&self.patterns, &tokens, at) {
-                if longest_match(&self.weak, &tokens, at) != Some(length) {
-                    return true;
-                }
-                weak = true;
-                at += 1;
-            } else {
-                at += 1;
-            }
+        let mut tokens = tokens(&lower, &self.connectors);
+        tokens.truncate(WORDS);
+        let marked = self.lexicon.mark(tokens);
+        let headed = sentence.split_once(": ").is_some_and(|(heading, _)| {
+            heading.split_whitespace().count() <= 3 && is_heading(heading)
+        });
+        Reading {
+            faulty: marked.has(0..marked.tokens.len(), Mark::Fault),
+            introduces: lower.contains(": "),
+            figure: has_figure(sentence),
+            marked,
+            headed,
         }
-        let first = tokens
-            .iter()
-            .find(|token| !self.connectors.contains(token.word));
-        let imperative = first.is_some_and(|first| GERMAN_IMPERATIVES.contains(&first.word));
-        let forbids = |token: &Token<'_>| token.word == "nicht" || token.word.starts_with("kein");
-        imperative && tokens.iter().any(forbids) || weak && !self.is_over_soon(sentence, &tokens)
-    }
-
-    /// Returns whether a sentence without a plain word of a rule is a report, an order for this once, or a value.
-    fn is_over_soon(&self, sentence: &str, tokens: &[Token<'_>]) -> bool {
-        let opening = tokens
-            .iter()
-            .position(|token| !self.connectors.contains(token.word));
-        let reports = opening.is_some_and(|at| longest_match(&self.reports, tokens, at).is_some());
-        let mut places = 0..tokens.len();
-        let mut said = places.clone();
-        reports
-            || places.any(|at| longest_match(&self.once, tokens, at).is_some())
-            || (has_figure(sentence)
-                && said.any(|at| longest_match(&self.values, tokens, at).is_some()))
+        .states_rule()
     }
 
     /// Returns the rules that the sentences of a user's message state, in their order: byte for byte but for
@@ -190,43 +130,44 @@ pub(super) fn is_heading(text: &str) -> bool {
     last.is_some_and(|last| HEADINGS.contains(&last))
 }
 
-/// Returns whether "always", "never" or "must have" tells what something does or did: "the server always crashes".
-fn reports_habit(tokens: &[Token<'_>], at: usize) -> bool {
-    let word = tokens[at].word;
-    let Some(next) = tokens.get(at + 1).filter(|next| !next.parted) else {
-        return false;
-    };
-    let past = |word: &str| word.len() > 4 && word.ends_with("ed") || PAST.contains(&word);
-    if word == "must" {
-        let then = tokens.get(at + 2);
-        return next.word == "have" && then.is_some_and(|then| past(then.word));
-    }
-    let ordered = at == 0 || tokens[at].clause;
-    let third = next.word.len() > 3
-        && next.word.ends_with('s')
-        && !next.word.ends_with("ss")
-        && !REQUIRED.contains(&next.word);
-    HABITS.contains(&word) && !ordered && (third || past(next.word))
-}
-
-/// Returns a sentence without what it quotes of others: four words and more between quotation marks.
+/// Returns a sentence with a word in place of everything that it quotes, code included; one that is a quote and nothing
+/// else is left as it is.
 fn without_quotes(sentence: &str) -> Cow<'_, str> {
+    let marks = [
+        ("\"", "\""),
+        ("“", "”"),
+        ("«", "»"),
+        ("„", "“"),
+        ("`", "`"),
+        (" '", "' "),
+    ];
     let mut text = Cow::Borrowed(sentence);
-    for (open, close) in [('"', '"'), ('“', '”'), ('«', '»'), ('„', '“')] {
-        let mut from = 0;
-        while let Some(start) = text[from..].find(open).map(|at| from + at) {
-            let inner = start + open.len_utf8();
-            let Some(end) = text[inner..].find(close).map(|at| inner + at) else {
+    for (open, close) in marks {
+        let mut said = String::new();
+        let mut rest = &*text;
+        while let Some((before, quoted)) = rest.split_once(open) {
+            let Some((quote, after)) = quoted.split_once(close) else {
                 break;
             };
-            from = end + close.len_utf8();
-            if text[inner..end].split_whitespace().count() >= 4 && start > 0 {
-                text = Cow::Owned(format!("{} , {}", &text[..start], &text[from..]));
-                from = start;
-            }
+            let whole =
+                said.is_empty() && before.is_empty() && !after.contains(char::is_alphanumeric);
+            said.push_str(before);
+            said.push_str(if whole { quote } else { QUOTED });
+            rest = after;
+        }
+        if rest.len() < text.len() {
+            said.push_str(rest);
+            text = Cow::Owned(said);
         }
     }
-    text
+    // A quote of several sentences is open at the end of its first one, and closed in its last one.
+    match text.split_once('"') {
+        Some((before, after)) if before.ends_with(['.', '!', '?', ',']) => {
+            Cow::Owned(after.to_owned())
+        }
+        Some((before, _)) => Cow::Owned(before.to_owned()),
+        None => text,
+    }
 }
 
 fn is_cjk_rule(text: &str) -> bool {
@@ -236,38 +177,5 @@ fn is_cjk_rule(text: &str) -> bool {
             text = text.replace(exception, " ");
         }
     }
-    CJK_PATTERNS.is_in(&text)
-}
-
-fn by_first_word(list: &[&'static str]) -> BTreeMap<&'static str, Vec<Phrase>> {
-    let mut book: BTreeMap<&'static str, Vec<Phrase>> = BTreeMap::new();
-    for pattern in list {
-        let clause = pattern.starts_with("| ");
-        let words: Vec<_> = pattern.trim_start_matches("| ").split(' ').collect();
-        let first = words[0];
-        book.entry(first)
-            .or_default()
-            .push(Phrase { clause, words });
-    }
-    book
-}
-
-fn longest_match(
-    book: &BTreeMap<&'static str, Vec<Phrase>>,
-    tokens: &[Token<'_>],
-    at: usize,
-) -> Option<usize> {
-    let phrases = book.get(tokens[at].word)?;
-    let fits = phrases.iter().filter(|phrase| fits(phrase, &tokens[at..]));
-    fits.map(|phrase| phrase.words.len()).max()
-}
-
-fn fits(phrase: &Phrase, tokens: &[Token<'_>]) -> bool {
-    if tokens.len() < phrase.words.len() || (phrase.clause && !tokens[0].clause) {
-        return false;
-    }
-    let rest = phrase.words.iter().zip(tokens).skip(1);
-    // Punctuation parts the words: "no, that's it" is not "no *".
-    let mut rest = rest.map(|(word, token)| (*word == "*" || *word == token.word) && !token.parted);
-    rest.all(|fits| fits)
+    CJK_PATTERNS.is_in(&text) && !CJK_REPORTS.is_in(&text)
 }
