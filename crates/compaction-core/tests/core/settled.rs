@@ -155,7 +155,7 @@ fn session(cases: &[&Case], number: usize) -> String {
                 },
             }
             // What was called needs its report.
-            if (at + turn + number) % 3 > 0 {
+            if !(at + turn + number).is_multiple_of(3) {
                 session.between();
             }
         }
