@@ -193,10 +193,9 @@ impl FactIndex {
         let Some(answer) = self.last_words else {
             return;
         };
-        // "Handlebars? Please don't."
-        let mut opening = said.iter().take(2);
-        let first =
-            opening.find(|first| first.text.len() <= LONGEST && refusals::objects(&first.text));
+        let first = said
+            .first()
+            .filter(|first| first.text.len() <= LONGEST && refusals::objects(&first.text));
         let Some(first) = first else {
             return;
         };
