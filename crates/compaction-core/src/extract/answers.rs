@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::fact_index::{FactIndex, FigureNote, link, push_newest};
-use super::figures::{has_figure, subjects};
+use super::figures::{has_number, subjects};
 use super::names::Names;
 use super::notes::{AnswerNote, Noted, Told};
 use super::quantity::Quantity;
@@ -20,7 +20,7 @@ impl FactIndex {
     pub(super) fn note_answer(&mut self, place: usize, said: &[Sentence]) {
         let told = speech::tellings(said).into_iter().map(|telling| Told {
             about: subjects(&telling.text),
-            quantity: has_figure(&telling.text).then(|| Quantity::of(&telling.text)),
+            quantity: has_number(&telling.text).then(|| Quantity::of(&telling.text)),
             fails: telling.fails.then(|| Names::of(&telling.text)),
             text: telling.text,
         });
@@ -76,7 +76,7 @@ impl FactIndex {
     pub(super) fn retract_value(&mut self, newer: &FigureNote, change: bool) {
         self.retract_told(newer.noted.place, |told| {
             let known = told.quantity.as_ref();
-            known.is_some_and(|known| newer.quantity.replaces(known, change))
+            known.is_some_and(|known| newer.quantity.may_replace(known, change))
         });
     }
 

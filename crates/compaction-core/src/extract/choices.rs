@@ -165,6 +165,11 @@ fn turns_down(lower: &str) -> bool {
     DOWN.is_in(lower)
 }
 
+/// Returns whether a sentence takes back an earlier choice.
+pub(super) fn changes_choice(text: &str) -> bool {
+    CHANGES.is_in(&format!(" {} ", plain(text).to_lowercase()))
+}
+
 fn changes(lower: &str) -> bool {
     CHANGES.is_in(lower) && !lower.contains(" instead of ")
 }

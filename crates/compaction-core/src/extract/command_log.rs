@@ -33,6 +33,8 @@ const RESULT: usize = 100;
 struct Call<'a> {
     deed: ToolEffect<'a>,
     failed: bool,
+    /// True for a command that passed and does more than look.
+    passed: bool,
     /// Which message called.
     place: usize,
     /// Which message gave the result.
@@ -116,6 +118,7 @@ impl<'a> CommandLog<'a> {
         self.calls.push(Call {
             deed,
             failed: broken,
+            passed: false,
             place,
             result: None,
             ticked: ticked(call),
@@ -155,6 +158,7 @@ impl<'a> CommandLog<'a> {
                     () => Known::Nothing,
                 };
                 let outcome = judge(&text, known);
+                call.passed = outcome == Outcome::Passed && !ran.only_looks();
                 if outcome != Outcome::Passed || complains(&text) {
                     call.removals.clear();
                 }
@@ -198,6 +202,7 @@ impl<'a> CommandLog<'a> {
                     dir: None,
                 },
                 failed: false,
+                passed: !Command::new(&command).only_looks(),
                 place,
                 result: Some(place),
                 ticked: Vec::new(),
@@ -324,11 +329,14 @@ impl<'a> CommandLog<'a> {
                 continue;
             }
             match call.deed {
-                ToolEffect::Run { .. } => {
+                ToolEffect::Run { command, .. } => {
                     if call.result.is_some() {
                         for removal in &call.removals {
                             files.remove(removal, order, call.place);
                         }
+                    }
+                    if call.passed {
+                        record.command_passed(call.place, &command);
                     }
                 }
                 ToolEffect::Todos(arguments) => todos.apply_at(&arguments.to_value(), call.place),

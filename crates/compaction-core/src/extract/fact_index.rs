@@ -10,19 +10,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::causes::Cause;
 use super::choices;
 use super::facts::Failure;
-use super::figures::{answered_figures, has_figure, replaces_earlier, subjects};
-use super::names::Names;
+use super::figures::{answered_figures, has_number, plain_numbers, replaces_earlier, subjects};
 use super::notes::{AnswerNote, Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
 use super::refusals;
 use super::speech;
+use super::steps::Step;
 use super::text::{Sentence, bounded, one_line};
 
-/// How many decisions, figures of either side, and steps are remembered.
+/// How many decisions and figures of either side are remembered.
 pub(super) const DECISIONS: usize = 256;
 pub(super) const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
-pub(super) const STEPS: usize = 32;
 /// Where there is little room, in characters: the most of a command's output, the most of what is told of a failure,
 /// how long command and output are together where the command can be shortened for it, and what always stays of it.
 const BRIEF_LINES: usize = 160;
@@ -93,7 +92,7 @@ pub(super) struct Decision {
 
 impl Decision {
     pub(super) fn new(noted: Noted, chosen: BTreeSet<String>, rejects: bool) -> Self {
-        let quantity = has_figure(&noted.text).then(|| Quantity::of(&noted.text));
+        let quantity = has_number(&noted.text).then(|| Quantity::of(&noted.text));
         Self {
             noted,
             chosen,
@@ -118,25 +117,7 @@ impl FigureNote {
     }
 }
 
-/// Something to be done later.
-#[derive(Debug)]
-pub(super) struct Step {
-    pub(super) noted: Noted,
-    pub(super) words: BTreeSet<String>,
-    pub(super) names: Names,
-    /// True for an offer, which the next message of the user answers.
-    pub(super) asks: bool,
-}
-
 impl FactIndex {
-    /// Notes something that was done, and forgets the steps that it was about.
-    pub(super) fn is_done(&mut self, done: Noted) {
-        self.todo_is_done(done.place, &done.text);
-        if !self.done.iter().any(|known| known.text == done.text) {
-            self.done.push(done);
-        }
-    }
-
     /// Returns the decisions, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Noted> {
         self.decisions.iter().map(|decision| &decision.noted)
@@ -164,63 +145,36 @@ impl FactIndex {
         last
     }
 
-    /// Returns what is to be done next, said first first.
-    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Noted> {
-        let steps = self.steps.iter().map(|step| &step.noted);
-        steps.chain(&self.passing_steps)
-    }
-
-    /// Adds a step in place of what was said of it before.
-    pub(super) fn add_step(&mut self, noted: Noted, asks: bool) {
-        let (words, names) = (subjects(&noted.text), Names::of(&noted.text));
-        let old =
-            |earlier: &Step| same_subject(&words, &earlier.words) && !names.differ(&earlier.names);
-        retract(&mut self.dependencies, noted.place, &mut self.steps, old);
-        let step = Step {
-            noted,
-            words,
-            names,
-            asks,
-        };
-        push_newest(&mut self.steps, step, STEPS);
-    }
-
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
     pub(super) fn assistant(&mut self, place: usize, text: &str, said: &[Sentence], ends: bool) {
         self.last_words = Some(place);
         self.question = speech::question(text).map(|asked| (place, asked));
-        self.steps_are_done(place, said.iter());
+        self.answer_reports(place, said);
         self.note_decisions(place, said);
-        self.passing_steps.clear();
-        let steps = speech::next_steps(text);
+        self.note_steps(place, text, ends);
         if !ends {
             self.may_be_a_cause(place, said);
-            // What is said between calls is soon done: only the newest of it is still to come.
-            self.passing_steps = steps
-                .into_iter()
-                .filter(|step| !step.asks)
-                .map(|step| Noted {
-                    place,
-                    text: step.text,
-                })
-                .collect();
             return;
-        }
-        for step in steps {
-            let text = step.text;
-            self.add_step(Noted { place, text }, step.asks);
         }
         self.retract_resolved(place, said);
         self.note_answer(place, said);
+        for sentence in plain_numbers(said) {
+            self.answer_gives(&FigureNote::new(place, sentence.text.clone()));
+        }
         for figure in answered_figures(said).take(FIGURES_OF_ANSWER) {
             let newer = FigureNote::new(place, figure);
-            let change = replaces_earlier(&newer.noted.text);
-            self.retract_value(&newer, change);
-            let list = &mut self.answered_figures;
-            let old = |earlier: &FigureNote| replaces(&newer, change, earlier);
-            retract(&mut self.dependencies, place, list, old);
-            push_newest(list, newer, ANSWERED_FIGURES);
+            self.answer_gives(&newer);
+            push_newest(&mut self.answered_figures, newer, ANSWERED_FIGURES);
         }
+    }
+
+    /// A value that an answer gives takes back what answers said of the same thing.
+    fn answer_gives(&mut self, newer: &FigureNote) {
+        let (place, change) = (newer.noted.place, replaces_earlier(&newer.noted.text));
+        self.retract_value(newer, change);
+        let old = |earlier: &FigureNote| may_replace(newer, change, earlier);
+        let dependencies = &mut self.dependencies;
+        retract(dependencies, place, &mut self.answered_figures, old);
     }
 
     /// Notes that reading `place` needs `other`.
@@ -297,42 +251,6 @@ impl FactIndex {
             push_newest(&mut self.decisions, decision, DECISIONS);
         }
     }
-
-    /// Forgets the steps that name a file which was changed since.
-    pub(super) fn file_is_changed(&mut self, place: usize, path: &str) {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        if !name.contains('.') || name.len() < 5 {
-            return;
-        }
-        let done = |step: &Step| step.noted.place < place && step.noted.text.contains(name);
-        let (dependencies, steps) = (&mut self.dependencies, &mut self.steps);
-        retract(dependencies, place, steps, done);
-    }
-
-    /// Forgets the steps that a todo, done in what `place` says, is about.
-    pub(super) fn todo_is_done(&mut self, place: usize, text: &str) {
-        let (words, names) = (subjects(text), Names::of(text));
-        let done = |step: &Step| step.noted.place < place && is_done(step, &words, &names);
-        retract(&mut self.dependencies, place, &mut self.steps, done);
-    }
-
-    pub(super) fn steps_are_done<'a>(
-        &mut self,
-        place: usize,
-        said: impl Iterator<Item = &'a Sentence>,
-    ) {
-        for sentence in said.take(REPORTED) {
-            if self.steps.is_empty() {
-                return;
-            }
-            if speech::is_coming(&sentence.text) {
-                continue;
-            }
-            let (words, names) = (subjects(&sentence.text), Names::of(&sentence.text));
-            let done = |step: &Step| is_done(step, &words, &names);
-            retract(&mut self.dependencies, place, &mut self.steps, done);
-        }
-    }
 }
 
 /// Returns a command of at most so many characters: its first words and its last one, which says what it is about.
@@ -360,19 +278,6 @@ fn brief_command(command: &str, most: usize) -> String {
     }
 }
 
-/// Returns whether what is done says most of what a step is about, and names nothing else.
-fn is_done(step: &Step, words: &BTreeSet<String>, names: &Names) -> bool {
-    let shared = step.words.intersection(words).count();
-    !step.names.differ(names)
-        && shared >= 2.min(step.words.len().max(1))
-        && shared * 5 >= step.words.len() * 3
-}
-
-fn same_subject(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
-    let shared = one.intersection(other).count();
-    shared > 0 && shared * 5 >= one.union(other).count() * 4
-}
-
 /// Returns whether a choice that changes something is about what an earlier one is about.
 fn same_matter(newer: &BTreeSet<String>, earlier: &BTreeSet<String>) -> bool {
     let shared = newer.intersection(earlier).count();
@@ -385,6 +290,13 @@ pub(super) fn replaces(newer: &FigureNote, change: bool, earlier: &FigureNote) -
     earlier.noted.text == newer.noted.text
         || ((change || earlier.noted.place != newer.noted.place)
             && newer.quantity.replaces(&earlier.quantity, change))
+}
+
+/// Returns whether a figure may take the place of an earlier one, so that it is better not shown as what holds.
+pub(super) fn may_replace(newer: &FigureNote, change: bool, earlier: &FigureNote) -> bool {
+    replaces(newer, change, earlier)
+        || (earlier.noted.place != newer.noted.place
+            && newer.quantity.may_replace(&earlier.quantity, change))
 }
 
 pub(super) fn link(
@@ -410,12 +322,6 @@ impl OfMessage for Decision {
 }
 
 impl OfMessage for FigureNote {
-    fn place(&self) -> usize {
-        self.noted.place
-    }
-}
-
-impl OfMessage for Step {
     fn place(&self) -> usize {
         self.noted.place
     }

@@ -7,14 +7,18 @@ use super::command_log::{CommandLog, REMEMBERED};
 use super::fact_index::keep_newest;
 use super::facts::Failure;
 use super::figures::subjects;
-use super::names::Names;
+use super::names::{Names, looked_up};
+use super::objects::{Objects, Tells};
 use super::reported_failures::{self, Teller};
+use super::steps::reports;
 use super::text::{Sentence, neutralise, one_line};
 use super::tool_effects::show_command;
 
 /// The longest sentence that reports a failure, in characters, and how many of one message count.
 const SENTENCE: usize = 300;
 const TOLD: usize = 8;
+/// How many sentences of a message are held against the failures.
+const SAID: usize = 40;
 
 /// A command that failed, or a reported failure.
 pub(super) struct Failed {
@@ -35,13 +39,17 @@ pub(super) struct Failed {
 pub(super) struct About {
     words: BTreeSet<String>,
     names: Names,
+    objects: Objects,
 }
 
 impl About {
     /// Returns what a sentence is about.
     pub(super) fn of(sentence: &str) -> Self {
-        let (words, names) = (subjects(sentence), Names::of(sentence));
-        Self { words, names }
+        Self {
+            words: subjects(sentence),
+            names: Names::of(sentence),
+            objects: Objects::of(sentence),
+        }
     }
 }
 
@@ -63,11 +71,41 @@ impl Failed {
         let shared = known.words.intersection(&resolved.words).count();
         answers
             || known.names.meet(&resolved.names)
+            || known.objects.touches_briefly(&resolved.objects)
             || (shared > 0 && shared * 2 >= known.words.len().min(resolved.words.len()))
     }
 }
 
 impl CommandLog<'_> {
+    /// Forgets reported failures that are told to be otherwise in words of their own, and failures of commands whose
+    /// output names what is said to work again.
+    fn settle_reported(&mut self, said: &[Sentence], place: usize) {
+        for sentence in said.iter().take(SAID) {
+            if self.failures.is_empty() {
+                return;
+            }
+            let text = sentence.text.as_str();
+            let told = reports(text).filter(|_| !reported_failures::tells_failure(text));
+            let Some((_, tells)) = told else {
+                continue;
+            };
+            let tells = match tells {
+                Tells::Done => Tells::Done,
+                Tells::Deed | Tells::State => Tells::Deed,
+            };
+            let about = Objects::of(text);
+            let mends = reported_failures::mends(text);
+            let named: Vec<&str> = looked_up(text).filter(|name| name.len() > 4).collect();
+            self.settle(place, |failed| match &failed.about {
+                Some(known) => known.objects.is_settled_by(&about, tells),
+                None => {
+                    let mut lines = failed.failure.lines.iter();
+                    mends && lines.any(|line| named.iter().any(|name| line.contains(name)))
+                }
+            });
+        }
+    }
+
     /// Notes failures that a message reports, and forgets those that it reports as fixed.
     pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let resolved = said
@@ -82,6 +120,7 @@ impl CommandLog<'_> {
                 failed.is_resolved(&about, answers)
             });
         }
+        self.settle_reported(said, place);
         for report in reported_failures::reports(said, teller)
             .into_iter()
             .take(TOLD)

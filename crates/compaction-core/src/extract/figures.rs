@@ -23,6 +23,10 @@ pub(crate) fn is_unit(word: &str) -> bool {
 /// Words next to which any number is a figure.
 static KEYS: Phrases = Phrases::named("figures.keys");
 
+/// The longest sentence with a number alone that counts, in bytes, and how many of a message do.
+const PLAIN: usize = 300;
+const PLAIN_NUMBERS: usize = 24;
+
 /// Characters that are units where words are not parted by spaces.
 pub(super) const CJK_UNITS: &str = "秒分時时天个個回件行字次毫ミ个小日円元";
 
@@ -74,6 +78,11 @@ pub(super) fn has_figure(text: &str) -> bool {
     has_colour(&lower)
 }
 
+/// Returns whether a later number may take the place of one in this text.
+pub(super) fn has_number(text: &str) -> bool {
+    has_figure(text) || text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// Returns true for `#b5bd68`, or six such digits that stand alone.
 fn has_colour(text: &str) -> bool {
     let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '#'));
@@ -91,6 +100,25 @@ pub(super) fn replaces_earlier(text: &str) -> bool {
     CHANGES.is_in(&spaced) || text.contains("改") || text.contains("変更")
 }
 
+/// Returns true when a sentence corrects what was said just before, whatever that was about.
+pub(super) fn corrects_earlier(text: &str) -> bool {
+    static CORRECTS: Phrases = Phrases::named("figures.corrects");
+    let spaced = format!(" {} ", words(text).join(" "));
+    CORRECTS.is_in(&spaced) || text.contains("やっぱり") || text.contains("还是")
+}
+
+/// Returns the sentences that state a number which is no figure by itself; it may be a new value of one that was.
+pub(super) fn plain_numbers(said: &[Sentence]) -> impl Iterator<Item = &Sentence> {
+    let states = |sentence: &&Sentence| {
+        let text = sentence.text.as_str();
+        text.len() <= PLAIN
+            && !text.ends_with(['?', '？'])
+            && text.bytes().any(|byte| byte.is_ascii_digit())
+            && !has_figure(text)
+    };
+    said.iter().filter(states).take(PLAIN_NUMBERS)
+}
+
 /// Words that say nothing of what a sentence is about.
 static FILLERS: Phrases = Phrases::named("figures.fillers");
 /// More of them, for what is not a figure.
@@ -105,6 +133,11 @@ fn is_further_filler(word: &str) -> bool {
     static KNOWN: LazyLock<BTreeSet<&str>> =
         LazyLock::new(|| MORE_FILLERS.iter().copied().collect());
     KNOWN.contains(word)
+}
+
+/// Returns whether a word in lower case says nothing of what a sentence is about.
+pub(super) fn is_filler_of_any_kind(word: &str) -> bool {
+    is_filler(word) || is_further_filler(word)
 }
 
 /// Returns the beginnings of the words that say what a sentence is about: "timeout" and "timeouts" are one thing.

@@ -29,7 +29,10 @@ const SMALL: &str = "the a an and or of to for in on at by is are was be been as
      le la les un une des du de et ou à au aux en dans sur par pour avec est sont était sera pas plus ne que qui ce \
      cette il elle on nous vous je tu mets mettez mettre passe passer plutôt maintenant finalement désormais fixe \
      el los las una unos y o del al en con por para es son era será no sino que se lo su pon poner pone ponga ahora \
-     mejor sube baja cambia usa usar deja finalmente está queda";
+     mejor sube baja cambia usa usar deja finalmente está queda \
+     é foi são uma um os da dos das nos nas em com não agora passa passou muda troca para fica \
+     нет не на по для это был была было стал стала стало теперь сейчас нужно уже только с из \
+     auf bei gehen gehe bleiben bleibe ihm wie mehr weniger lange too too-long after before down fix fixed";
 
 /// Characters of the same kind, where words are not parted by spaces.
 const SMALL_CJK: &str = "的是为改成设到了就用要在把将吧请现调从不而应该以后は を がにでと変更する";
@@ -84,12 +87,18 @@ impl Quantity {
         let mut joined = false;
         let mut rest = lower;
         while let Some(first) = rest.chars().next() {
-            if first.is_ascii_digit() {
+            if let Some(digits) = colour(rest) {
+                self.dimensions.insert("colour".to_owned());
+                self.values.push(digits.to_owned());
+                rest = &rest[digits.len()..];
+                joined = false;
+            } else if first.is_ascii_digit() {
                 rest = self.number(rest);
                 joined = false;
             } else if is_cjk(first) {
                 rest = &rest[first.len_utf8()..];
-                let small = SMALL_CJK.contains(first);
+                // Such letters inflect.
+                let small = SMALL_CJK.contains(first) || ('\u{3040}'..='\u{309f}').contains(&first);
                 if !small {
                     self.tell(first.to_string(), joined);
                 }
@@ -180,6 +189,9 @@ impl Quantity {
         if shared == 0 {
             return false;
         }
+        if self.restates(earlier) && shared * 2 >= least {
+            return true;
+        }
         let Some(run) = longest_run(&self.telling, &earlier.telling) else {
             return false;
         };
@@ -188,6 +200,55 @@ impl Quantity {
             || (run >= 2 && run * 4 >= least * 3)
             || (shared >= 3 && shared == least)
             || (change && shared * 3 >= least * 2 && (shared > 1 || others.len() <= GENERAL))
+    }
+
+    /// Returns whether this figure may take the place of an earlier one, which then is better not told as what holds: it is
+    /// of the same kind and of something alike, or it names the earlier value next to another.
+    pub(super) fn may_replace(&self, earlier: &Self, change: bool) -> bool {
+        if self.replaces(earlier, change) {
+            return true;
+        }
+        if self.values == earlier.values {
+            return false;
+        }
+        let (own, others) = (&self.words, &earlier.words);
+        let alike = self.dimensions == earlier.dimensions;
+        let (shared, least) = (shared(own, others), own.len().min(others.len()));
+        if self.restates(earlier) && (shared > 0 || alike && !self.dimensions.is_empty()) {
+            return true;
+        }
+        let half = shared * 2 >= least && (shared > 1 || shared == 1 && others.len() <= GENERAL);
+        let kept = match self.dimensions.is_empty() {
+            true => shared < 2 && !change,
+            false => false,
+        };
+        alike && half && !kept && longest_run(&self.telling, &earlier.telling).is_some()
+    }
+
+    /// Returns whether it corrects an earlier figure, whatever that is of: "make that 30".
+    pub(super) fn corrects(&self, earlier: &Self) -> bool {
+        self.words.len() < GENERAL
+            && !self.values.is_empty()
+            && self.dimensions == earlier.dimensions
+            && self.values != earlier.values
+    }
+
+    /// Returns whether it names the values of another one next to one of its own.
+    fn restates(&self, earlier: &Self) -> bool {
+        if self.values.len() > RESTATED || earlier.values.len() > RESTATED {
+            return false;
+        }
+        let digits = |value: &str| -> String {
+            value
+                .chars()
+                .take_while(|c| !c.is_alphabetic() && *c != ' ')
+                .collect()
+        };
+        let own: Vec<String> = self.values.iter().map(|value| digits(value)).collect();
+        let others: Vec<String> = earlier.values.iter().map(|value| digits(value)).collect();
+        !others.is_empty()
+            && others.iter().all(|value| own.contains(value))
+            && own.iter().any(|value| !others.contains(value))
     }
 
     /// Returns the values that `earlier` does not have, as they were said.
@@ -221,6 +282,9 @@ fn shared(one: &[String], other: &[String]) -> usize {
 
 /// The most words that an earlier figure may have for one shared word to identify it.
 const GENERAL: usize = 2;
+
+/// The most values of a sentence that may name those of another one.
+const RESTATED: usize = 8;
 
 /// The most telling words of a sentence that are compared.
 const COMPARED: usize = 64;
@@ -256,7 +320,15 @@ fn longest_run(one: &[Telling], other: &[Telling]) -> Option<usize> {
     Some(best)
 }
 
-fn is_small(word: &str) -> bool {
+/// Returns the colour that a text in lower case begins with: `#b5bd68`.
+fn colour(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix('#')?;
+    let end = digits.find(|c: char| !c.is_ascii_hexdigit());
+    (end.unwrap_or(digits.len()) == 6).then(|| &text[..7])
+}
+
+/// Returns true for a word that says nothing of what a figure is of.
+pub(super) fn is_small(word: &str) -> bool {
     static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
     KNOWN.contains(word)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::choice_words::REASONS;
 use super::figures::subjects;
 use super::phrases::Phrases;
+use super::sentence_kinds::reminds;
 use super::speech::spaced;
 
 /// Returns whether a message of the user begins with a refusal.
@@ -19,6 +20,18 @@ pub(super) fn refuses(text: &str) -> bool {
     let told = format!(" {} ", told.join(" "));
     let only = matches!(told.trim(), "no" | "non" | "stop" | "don't" | "nicht");
     only || REFUSALS.opens(&told) || CJK.opens(text.trim_start())
+}
+
+/// Returns whether a message speaks against something in its first sentence, in whatever words; one that begins by
+/// agreeing does not.
+pub(super) fn objects(first: &str) -> bool {
+    static AGREES: Phrases = Phrases::named("sentences.agrees");
+    static OBJECTS: Phrases = Phrases::named("refusals.objects");
+    static CJK: Phrases = Phrases::named("refusals.objects_cjk");
+    let lower = spaced(first);
+    let opens = lower.split(' ').find(|word| !word.is_empty());
+    let agrees = opens.is_some_and(|word| AGREES.contains(&word));
+    !agrees && !reminds(first) && (OBJECTS.is_in(&lower) || CJK.is_in(first))
 }
 
 /// What a rejected thing follows, where it is named.

@@ -89,7 +89,8 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<SentenceKinds> {
         let spaced = spaced(text);
         let comes = has(&spaced, &REMINDERS)
             || has(&spaced, &LATER)
-            || (starts(&spaced, &AFTERWARDS) && !has(&spaced, &TOLD));
+            || ((starts(&spaced, &AFTERWARDS) || speech::asks_for_later(text))
+                && !has(&spaced, &TOLD));
         let next = said
             .get(at + 1)
             .filter(|next| !rules.contains(next.text.as_str()));

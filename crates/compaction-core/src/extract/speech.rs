@@ -8,6 +8,8 @@ use super::text::{Sentence, ends_of, one_line, sentences};
 
 /// The longest next step, in characters.
 const STEP: usize = 200;
+/// The longest sentence that is read as a plan for its words, in bytes.
+const PLAN: usize = 400;
 /// How much of what an answer tells is kept, how long a sentence of it may be, and how many are looked at.
 const TOLD: usize = 12;
 const TELLING: usize = 300;
@@ -20,6 +22,8 @@ pub(super) struct Step {
     pub(super) text: String,
     /// True when the user is asked whether to do it.
     pub(super) asks: bool,
+    /// True for an item of a list.
+    pub(super) listed: bool,
 }
 
 /// What marks later work, anywhere in a sentence.
@@ -48,17 +52,19 @@ pub(super) fn next_steps(text: &str) -> Vec<Step> {
         let lower = text.to_lowercase().replace('’', "'");
         listed &= bullet;
         let offer = OFFERS.is_in(&lower);
-        let later = leaves(&lower);
+        let later = leaves(&lower) || plans(&text);
         let plain = text.trim_end_matches('*');
         let title = plain.ends_with([':', '：']) || (later && is_title(&text));
         if later && title {
             listed = true;
         } else if listed || (later && !text.ends_with(['?', '？'])) {
             let text = one_line(&text, STEP);
-            steps.push(Step { text, asks: false });
+            let (asks, listed) = (false, bullet);
+            steps.push(Step { text, asks, listed });
         } else if offer {
             let text = one_line(&format!("Asked the user: {text}"), STEP);
-            steps.push(Step { text, asks: true });
+            let (asks, listed) = (true, false);
+            steps.push(Step { text, asks, listed });
         }
         if steps.len() == STEPS {
             break;
@@ -73,6 +79,37 @@ pub(super) fn leaves(lower: &str) -> bool {
     let promised = || PROMISES.opens(lower) && WAITS.is_in(lower) && !again();
     (LATER.is_in(lower) || LATER_OPENS.opens(lower) || LATER_CJK.is_in(lower) || promised())
         && !NOTHING.is_in(lower)
+}
+
+/// What says that something comes later, and what says that it is meant to be done.
+static ORDER: Phrases = Phrases::named("plans.order");
+static INTENDS: Phrases = Phrases::named("plans.intends");
+/// The most words of a label that says that what follows is to be done: "Still on my list: ..."
+const LABEL: usize = 6;
+
+/// Returns whether a sentence says that something is to be done, and that it comes later: in words of both kinds, or in
+/// a label in front.
+pub(super) fn plans(text: &str) -> bool {
+    if text.len() > PLAN {
+        return false;
+    }
+    let spaced = spaced(text);
+    let label = text.split_once([':', '：']).map(|(label, _)| label);
+    let label = label.filter(|label| label.split_whitespace().count() <= LABEL);
+    let conditional = spaced.starts_with(" if ");
+    let labelled = label.is_some_and(|label| ORDER.is_in(&self::spaced(label)));
+    (labelled || ORDER.is_in(&spaced) && INTENDS.is_in(&spaced))
+        && !conditional
+        && !NOTHING.is_in(&spaced)
+}
+
+/// Returns the same for a sentence of the user, who asks for more by fewer words.
+pub(super) fn asks_for_later(text: &str) -> bool {
+    static ORDER_OF_USER: Phrases = Phrases::named("plans.order_of_user");
+    let spaced = spaced(text);
+    plans(text)
+        || (text.len() <= PLAN && ORDER_OF_USER.is_in(&spaced) && INTENDS.is_in(&spaced))
+            && !spaced.starts_with(" if ")
 }
 
 /// Returns true for a few words that head a list.

@@ -165,7 +165,7 @@ fn lists_are_held_to_their_bounds_within_one_message() {
     let record = record(&[user("u1", &text[..120_000])], "/p");
     assert_eq!(record.user_figures().count(), super::fact_index::FIGURES);
     assert_eq!(record.decisions().count(), super::fact_index::DECISIONS);
-    assert_eq!(record.steps().count(), super::fact_index::STEPS);
+    assert_eq!(record.steps().count(), super::steps::STEPS);
 }
 
 #[test]

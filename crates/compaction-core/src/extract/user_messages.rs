@@ -2,19 +2,27 @@
 
 use std::collections::BTreeSet;
 
+use super::choices::changes_choice;
 use super::fact_index::{
-    DECISIONS, Decision, FIGURES, FactIndex, FigureNote, REPORTED, Step, push_newest, replaces,
-    retract,
+    DECISIONS, Decision, FIGURES, FactIndex, FigureNote, REPORTED, may_replace, push_newest,
+    replaces, retract,
 };
-use super::figures::{figures, has_figure, replaces_earlier, subjects};
+use super::figures::{
+    corrects_earlier, figures, has_number, plain_numbers, replaces_earlier, subjects,
+};
 use super::notes::{Change, Noted, RuleNote, Spoken};
+use super::objects::Objects;
 use super::refusals;
-use super::sentence_kinds::{Saying, sayings};
-use super::speech;
-use super::text::Sentence;
+use super::sentence_kinds::{Saying, is_choice, sayings};
+use super::steps::Step;
+use super::text::{Sentence, words};
 
 /// Below this many characters a message is shown with the question before it.
 const ANSWER: usize = 40;
+/// The longest sentence that changes a choice, in bytes.
+const LONGEST: usize = 600;
+/// The most words of an objection that does not say what it is about.
+const BRIEF: usize = 10;
 
 impl FactIndex {
     /// Notes what the user says; `rules` are among `said`.
@@ -28,11 +36,10 @@ impl FactIndex {
     ) {
         self.steps_are_answered(place);
         self.turned_down(place, text, said);
+        self.objected(place, said);
+        self.changed_choices(place, said);
         self.starts_a_request(refusals::refuses(text));
-        let closing = said
-            .iter()
-            .filter(|sentence| speech::closes(&sentence.text));
-        self.steps_are_done(place, closing);
+        self.user_reports(place, said);
         // A rule is listed as a rule.
         let stated: BTreeSet<&str> = rules.iter().copied().collect();
         let others = said
@@ -42,7 +49,7 @@ impl FactIndex {
         self.note_decisions(place, &others);
         for rule in rules.iter().copied() {
             if self.is_new_rule(place, rule) {
-                let figure = has_figure(rule).then(|| FigureNote::new(place, rule.to_owned()));
+                let figure = has_number(rule).then(|| FigureNote::new(place, rule.to_owned()));
                 if let Some(figure) = &figure {
                     self.user_gives(figure);
                 }
@@ -60,6 +67,9 @@ impl FactIndex {
                 || rules
                     .any(|rule| rule.contains(text.trim_end_matches('…')) || text.contains(*rule))
         };
+        for sentence in plain_numbers(said) {
+            self.user_gives(&FigureNote::new(place, sentence.text.clone()));
+        }
         for figure in figures(said) {
             if of_rule(&figure) {
                 continue;
@@ -113,7 +123,7 @@ impl FactIndex {
             }
             let noted = Noted { place, text };
             match said.saying {
-                Saying::Step => self.add_step(noted, false),
+                Saying::Step => self.add_step(noted, false, false),
                 Saying::Choice => {
                     let chosen = subjects(&said.choice);
                     let decision = Decision::new(noted, chosen, false);
@@ -128,12 +138,20 @@ impl FactIndex {
         let (place, text) = (newer.noted.place, &newer.noted.text);
         let change = replaces_earlier(text);
         self.retract_value(newer, change);
-        let old = |earlier: &FigureNote| replaces(newer, change, earlier);
+        let corrected = corrects_earlier(text)
+            .then(|| self.corrected(newer))
+            .flatten();
+        let old = |earlier: &FigureNote| {
+            may_replace(newer, change, earlier) || corrected.as_ref() == Some(&earlier.noted.text)
+        };
         let mut gone = Vec::new();
         self.user_figures.retain(|earlier| {
             let is_old = old(earlier);
             if is_old {
-                let other = earlier.noted.text != *text;
+                // What is in doubt is no longer told, but no remark says so.
+                let sure = replaces(newer, change, earlier)
+                    || corrected.as_ref() == Some(&earlier.noted.text);
+                let other = earlier.noted.text != *text && sure;
                 let value = other.then(|| newer.quantity.value_since(&earlier.quantity));
                 gone.push((earlier.noted.place, value));
             }
@@ -153,7 +171,7 @@ impl FactIndex {
         let old = |earlier: &Decision| {
             let known = earlier.quantity.as_ref();
             earlier.noted.place != place
-                && known.is_some_and(|known| newer.quantity.replaces(known, change))
+                && known.is_some_and(|known| newer.quantity.may_replace(known, change))
         };
         let dependencies = &mut self.dependencies;
         retract(dependencies, place, &mut self.decisions, old);
@@ -167,6 +185,62 @@ impl FactIndex {
                 let value = newer.quantity.value_since(known);
                 rule.changed = Some(Change { place, value });
             }
+        }
+    }
+
+    /// Forgets the choices of the answer before, where the user speaks against something: in few words, or naming it.
+    fn objected(&mut self, place: usize, said: &[Sentence]) {
+        let Some(answer) = self.last_words else {
+            return;
+        };
+        let first = said
+            .first()
+            .filter(|first| first.text.len() <= LONGEST && refusals::objects(&first.text));
+        let Some(first) = first else {
+            return;
+        };
+        self.link(place, answer);
+        let brief = words(&first.text).len() <= BRIEF;
+        let named = Objects::of(&first.text);
+        let old = |earlier: &Decision| {
+            earlier.noted.place == answer
+                && !earlier.rejects
+                && (brief || Objects::of(&earlier.noted.text).touches(&named))
+        };
+        retract(&mut self.dependencies, place, &mut self.decisions, old);
+    }
+
+    /// Returns the figure said last that a correction without words of its own is about.
+    fn corrected(&self, newer: &FigureNote) -> Option<String> {
+        let figures = self.user_figures.iter().chain(&self.answered_figures);
+        let corrected = figures.filter(|earlier| {
+            earlier.noted.place < newer.noted.place && newer.quantity.corrects(&earlier.quantity)
+        });
+        let last = corrected.max_by_key(|earlier| earlier.noted.place)?;
+        Some(last.noted.text.clone())
+    }
+
+    /// Forgets the choices that the user changes: those on the same matter.
+    fn changed_choices(&mut self, place: usize, said: &[Sentence]) {
+        for sentence in said.iter().take(REPORTED) {
+            let text = sentence.text.as_str();
+            let changes = |text: &str| {
+                corrects_earlier(text)
+                    || changes_choice(text)
+                    || replaces_earlier(text) && is_choice(text)
+            };
+            if text.len() > LONGEST || !changes(text) {
+                continue;
+            }
+            let matter = subjects(text);
+            let old = |earlier: &Decision| {
+                let shared = matter.intersection(&earlier.chosen).count();
+                earlier.noted.place != place
+                    && !earlier.rejects
+                    && shared > 0
+                    && shared * 3 >= matter.len().min(earlier.chosen.len())
+            };
+            retract(&mut self.dependencies, place, &mut self.decisions, old);
         }
     }
 

@@ -14,5 +14,6 @@ mod requests;
 mod restoration;
 #[path = "../retention/mod.rs"]
 mod retention;
+mod settled;
 mod small_window;
 mod verify;
