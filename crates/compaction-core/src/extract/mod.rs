@@ -20,6 +20,7 @@ mod files;
 mod focus;
 mod names;
 mod notes;
+mod output_line;
 mod pasted;
 mod phrases;
 mod quantity;
