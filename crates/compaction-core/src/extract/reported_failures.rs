@@ -1,5 +1,6 @@
 //! Reported failures: what the user sees elsewhere, and what an answer leaves broken.
 
+use super::output_line::{OutputLine, has_code};
 use super::phrases::Phrases;
 use super::signals::{has_error, states_error};
 use super::text::Sentence;
@@ -50,10 +51,29 @@ pub(super) fn reports(said: &[Sentence], teller: Teller) -> Vec<Report<'_>> {
 }
 
 fn user_tells(lower: &str, text: &str) -> bool {
+    let fails = FAILS.is_in(lower);
+    let seen = || fails || SEEN.is_in(lower);
     match has_error(text) {
-        true => FAILS.is_in(lower) || SEEN.is_in(lower),
-        false => !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower),
+        true => seen() || error_at(text).is_some_and(|at| text[..at].ends_with(": ")),
+        false => {
+            let runs = !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower);
+            runs || seen() && names_symptom(text)
+        }
     }
+}
+
+/// Returns true for a sentence with what a program said or did: an error that it quotes or names, or a code.
+fn names_symptom(text: &str) -> bool {
+    let quoted = text.split(['"', '`', '“', '”']).skip(1).step_by(2);
+    let says = |part: &str| part.contains(' ') && OutputLine::of(part).score() >= 2;
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    let named =
+        |word: &str| word.ends_with("Exception") || word.ends_with("Error") && word.len() > 5;
+    let status = |word: &str| {
+        word.len() == 3 && word.starts_with(['4', '5']) && word.bytes().all(|c| c.is_ascii_digit())
+    };
+    let mut quoted = quoted.chain(text.split_once(": ").map(|(_, said)| said));
+    has_code(text) || quoted.any(says) || words.any(|word| named(word) || status(word))
 }
 
 fn answer_tells(lower: &str, text: &str) -> bool {
@@ -98,7 +118,13 @@ pub(super) fn mends(text: &str) -> bool {
 }
 
 fn spaced(text: &str) -> String {
-    format!(" {} ", text.to_lowercase().replace('’', "'"))
+    let plain = |c: char| match c {
+        '’' => '\'',
+        ':' | ',' | ';' | '.' | '!' | '?' | '"' | '`' | '(' | ')' => ' ',
+        _ => c,
+    };
+    let lower = text.to_lowercase();
+    format!(" {} ", lower.chars().map(plain).collect::<String>())
 }
 
 /// Returns where a sentence begins to quote an error.
