@@ -12,6 +12,7 @@ mod choices;
 mod command;
 mod command_log;
 mod commits;
+mod error_shapes;
 mod fact_index;
 mod facts;
 mod failed;

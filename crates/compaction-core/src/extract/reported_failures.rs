@@ -1,6 +1,7 @@
 //! Reported failures: what the user sees elsewhere, and what an answer leaves broken.
 
-use super::output_line::{OutputLine, has_code};
+use super::error_shapes::has_code;
+use super::output_line::OutputLine;
 use super::phrases::Phrases;
 use super::signals::{has_error, states_error};
 use super::text::Sentence;
@@ -54,7 +55,7 @@ fn user_tells(lower: &str, text: &str) -> bool {
     let fails = FAILS.is_in(lower);
     let seen = || fails || SEEN.is_in(lower);
     match has_error(text) {
-        true => seen() || error_at(text).is_some_and(|at| text[..at].ends_with(": ")),
+        true => seen() || error_at(text).is_some_and(|at| text[..at].contains(": ")),
         false => {
             let runs = !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower);
             runs || seen() && names_symptom(text)
@@ -73,7 +74,11 @@ fn names_symptom(text: &str) -> bool {
         word.len() == 3 && word.starts_with(['4', '5']) && word.bytes().all(|c| c.is_ascii_digit())
     };
     let mut quoted = quoted.chain(text.split_once(": ").map(|(_, said)| said));
-    has_code(text) || quoted.any(says) || words.any(|word| named(word) || status(word))
+    let exit = text.split("code ").nth(1);
+    has_code(text)
+        || exit.is_some_and(|code| code.starts_with(|c: char| c.is_ascii_digit()))
+        || quoted.any(says)
+        || words.any(|word| named(word) || status(word))
 }
 
 fn answer_tells(lower: &str, text: &str) -> bool {

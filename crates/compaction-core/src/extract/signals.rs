@@ -2,7 +2,8 @@
 
 use std::cmp::Reverse;
 
-use super::output_line::{OutputLine, TELLS, exit_code_in, opens_with_error};
+use super::error_shapes::{exit_code_in, opens_with_error};
+use super::output_line::OutputLine;
 use super::phrases::Phrases;
 use super::text::neutralise;
 
@@ -10,10 +11,14 @@ use super::text::neutralise;
 const WINDOW: usize = 64 * 1024;
 /// Error lines of one failure: how many, how long each, how long together, in characters.
 const ERRORS: usize = 6;
-const ERROR_LINE: usize = 200;
+const ERROR_LINE: usize = 240;
 const ERROR_TEXT: usize = 600;
 /// How many lines are compared.
 const CANDIDATES: usize = 96;
+/// What a heading is worth less without what it announces.
+const ALONE: i32 = 3;
+/// How many lines behind the one that tells belong to it.
+const NEAR: usize = 3;
 
 /// Text that marks a failure anywhere in an output.
 static FAILURES: Phrases = Phrases::named("signals.failures");
@@ -21,8 +26,6 @@ static FAILURES: Phrases = Phrases::named("signals.failures");
 const FAILURE_LINES: [&str; 3] = ["FAIL ", "FAIL\t", "--- FAIL"];
 /// How many of the last lines with words are looked at for what tells of a failure.
 const LAST: usize = 12;
-/// What marks success after it.
-static SUCCESS: Phrases = Phrases::named("signals.success");
 /// What opens a trace.
 static TRACES: Phrases = Phrases::named("signals.traces");
 /// What a harness says when a call was not allowed to run.
@@ -169,15 +172,13 @@ fn bad_end(tail: &str) -> Option<Ending> {
         if let Some(code) = exit_code_in(&text) {
             return Some(Ending::Exit(code));
         }
-        if SUCCESS.is_in(&text) {
-            return None;
-        }
-        let plain = line.states() && (text.contains(':') || !line.sums_up());
-        if plain && line.score() > 0 {
+        if line.tells_failure() {
             return Some(Ending::Stated);
         }
-        // What stands last and names what is wrong with what.
-        if place == 0 && line.score() > 2 * TELLS {
+        if line.succeeds() {
+            return None;
+        }
+        if place == 0 && line.disputes() {
             return Some(Ending::Stated);
         }
     }
@@ -198,50 +199,15 @@ enum Ending {
 /// A line that may tell what went wrong.
 struct Candidate {
     score: i32,
+    /// Whether what it announces is missing.
+    alone: bool,
     order: usize,
     text: String,
 }
 
 /// Returns the lines that tell why, the most telling first.
 fn error_lines(head: &str, tail: &str) -> Vec<String> {
-    let mut found: Vec<Candidate> = Vec::new();
-    // What a line announces is told by the next one.
-    let mut announced = 0;
-    let mut traced = false;
-    // Of a trace the last error counts: it is what came of the others, or their cause.
-    let mut last_named = None;
-    for (order, printed) in head.lines().chain(tail.lines()).enumerate() {
-        let text = clean(printed);
-        if !text.contains(char::is_alphanumeric) {
-            continue;
-        }
-        traced |= TRACES.is_in(&text);
-        let line = OutputLine::of(&text);
-        let mut score = line.score();
-        let wordy = text.trim().contains(' ');
-        if announced > 0 && wordy && !line.is_aside() && !line.sums_up() {
-            score += announced;
-            announced = 0;
-        }
-        if line.heads() && (score > 1 || line.states()) {
-            announced = 4;
-        }
-        if score <= 0 {
-            continue;
-        }
-        if line.names_error() && traced && !text.starts_with(' ') {
-            last_named = Some(found.len());
-        }
-        found.push(Candidate { score, order, text });
-        // More cannot be shown. What a program says first and last is kept.
-        if found.len() >= CANDIDATES {
-            found.remove(CANDIDATES / 2);
-            last_named = last_named.map(|at| if at > CANDIDATES / 2 { at - 1 } else { at });
-        }
-    }
-    if let Some(last) = last_named.and_then(|at| found.get_mut(at)) {
-        last.score += 3;
-    }
+    let mut found = candidates(head, tail);
     let best = found
         .iter()
         .max_by_key(|line| (line.score, Reverse(line.order)));
@@ -249,14 +215,26 @@ fn error_lines(head: &str, tail: &str) -> Vec<String> {
         return Vec::new();
     };
     for line in &mut found {
-        // What stands next to it belongs to it.
-        let next = line.order > place && line.order <= place + 3;
+        // What stands behind it belongs to it.
+        let next = line.order > place && line.order <= place + NEAR && line.score > 1;
         line.score += i32::from(next) + i32::from(line.order == place) * 100;
     }
     found.sort_by_key(|line| (Reverse(line.score), line.order));
+    // What stands around it may tell more, where nothing else does.
+    let printed = head.lines().chain(tail.lines()).enumerate();
+    let around = printed.skip(place.saturating_sub(1)).take(NEAR + 2);
+    let around = around.filter(|(order, printed)| *order != place && is_said(printed));
+    let around = around.map(|(order, printed)| Candidate {
+        score: 2,
+        alone: false,
+        order,
+        text: clean(printed),
+    });
+    found.retain(|line| line.score > 1 || line.order == place);
+    let around: Vec<Candidate> = around.collect();
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
-    for line in found {
+    for line in found.into_iter().chain(around) {
         let text = line.text;
         let same = |known: &String| known.contains(text.trim()) || text.contains(known.trim());
         if lines.iter().any(same) {
@@ -272,6 +250,71 @@ fn error_lines(head: &str, tail: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Returns whether a line says something with words, and does not only sum up.
+fn is_said(printed: &str) -> bool {
+    let text = clean(printed);
+    let line = OutputLine::of(&text);
+    let wordy = text.split_whitespace().count() > 1 && text.contains(char::is_alphabetic);
+    wordy && !line.is_aside() && !line.sums_up() && !line.heads()
+}
+
+/// Returns the lines of an output that tell something, in their order.
+fn candidates(head: &str, tail: &str) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut headed = false;
+    let mut traced = false;
+    // Of a trace the last error counts: it is what came of the others, or their cause.
+    let mut last_named = None;
+    for (order, printed) in head.lines().chain(tail.lines()).enumerate() {
+        let text = clean(printed);
+        if !text.contains(char::is_alphanumeric) {
+            continue;
+        }
+        traced |= TRACES.is_in(&text);
+        let line = OutputLine::of(&text);
+        let score = line.score();
+        if headed && line.is_empty() {
+            continue;
+        }
+        if headed && !line.is_aside() {
+            headed = line.heads();
+            // What a line announces is told by the next one.
+            if let Some(heading) = found.last_mut() {
+                heading.text = cut(&format!(
+                    "{} {}",
+                    heading.text.trim_end(),
+                    text.trim_start()
+                ));
+                heading.score += score.min(4) + ALONE * i32::from(heading.alone);
+                heading.alone = false;
+                continue;
+            }
+        }
+        let heads = line.heads() && !line.sums_up() && (score > 0 || line.states());
+        if score <= 0 && !heads {
+            continue;
+        }
+        headed = heads;
+        if line.names_error() && traced && !text.starts_with(' ') {
+            last_named = Some(order);
+        }
+        found.push(Candidate {
+            score: score - ALONE * i32::from(heads),
+            alone: heads,
+            order,
+            text,
+        });
+        // More cannot be shown. What a program says first and last is kept.
+        if found.len() >= CANDIDATES {
+            found.remove(CANDIDATES / 2);
+        }
+    }
+    if let Some(last) = found.iter_mut().find(|line| Some(line.order) == last_named) {
+        last.score += 3;
+    }
+    found
 }
 
 /// Returns true for a sentence that quotes an error somewhere.
@@ -300,9 +343,16 @@ fn clean(line: &str) -> String {
     }
     out.push_str(rest);
     out.retain(|c| !c.is_control() || c == '\t');
-    if out.chars().count() > ERROR_LINE {
-        out = out.chars().take(ERROR_LINE - 1).collect();
-        out.push('…');
+    neutralise(cut(&out).trim_end())
+}
+
+/// Returns a line without its middle where it is long: it begins with what failed and ends with the cause.
+fn cut(line: &str) -> String {
+    let length = line.chars().count();
+    if length <= ERROR_LINE {
+        return line.to_owned();
     }
-    neutralise(out.trim_end())
+    let head = line.chars().take(ERROR_LINE / 2);
+    let tail = line.chars().skip(length - (ERROR_LINE / 2 - 1));
+    head.chain(['…']).chain(tail).collect()
 }
