@@ -59,6 +59,7 @@ pub(super) fn opens_with_error(text: &str) -> bool {
 fn names_exit(text: &str) -> bool {
     let ends = ["exit", "exited with", "code", "status"];
     let told = ["exit", "return", "non-zero"];
+    let text = &text[text.ceil_char_boundary(text.len().saturating_sub(24))..];
     ends.iter().any(|end| text.ends_with(end)) && told.iter().any(|mark| text.contains(mark))
 }
 

@@ -90,7 +90,7 @@ impl<'a> OutputLine<'a> {
         score += i32::from(has_code(text)) * 2;
         score += i32::from(text.contains(['\'', '"', '`', '“', '‘']));
         score += i32::from(names_program(text));
-        let lonely = !self.message.trim().contains(' ');
+        let lonely = !self.message.trim().contains(' ') && !self.heads();
         score -= i32::from(self.banner) * 4;
         score -= i32::from(lonely) * 2;
         score -= i32::from(self.level == Level::Warning) * 2;

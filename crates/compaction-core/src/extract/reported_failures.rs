@@ -1,9 +1,9 @@
 //! Reported failures: what the user sees elsewhere, and what an answer leaves broken.
 
-use super::error_shapes::has_code;
+use super::error_shapes::{has_code, opens_with_error};
 use super::output_line::OutputLine;
 use super::phrases::Phrases;
-use super::signals::{has_error, states_error};
+use super::signals::has_error;
 use super::text::Sentence;
 
 /// The longest sentence that counts, in bytes.
@@ -137,7 +137,7 @@ fn error_at(text: &str) -> Option<usize> {
     let starts = text.match_indices(' ').map(|(at, _)| at + 1);
     let mut starts = starts.filter(|at| {
         let end = text.floor_char_boundary(at + 120);
-        text[*at..].starts_with(|c: char| c.is_alphanumeric()) && states_error(&text[*at..end])
+        text[*at..].starts_with(|c: char| c.is_alphanumeric()) && opens_with_error(&text[*at..end])
     });
     starts.next()
 }

@@ -171,20 +171,20 @@ fn the_ledger_shows_what_went_wrong() {
     let passing = passing();
     let mut mixed = flagged.clone();
     mixed.extend_from_slice(&passing);
-    // Of 93 and 93, 33 and 32, 61 and 60, 13 and 12.
+    // Of 104 and 103, 37 and 37, 61 and 60, 13 and 12.
     let least = [
-        (measure("flagged", &flagged, &passing), [93, 92]),
-        (measure("unflagged", &silent, &passing), [31, 30]),
+        (measure("flagged", &flagged, &passing), [104, 102]),
+        (measure("unflagged", &silent, &passing), [35, 34]),
         (
             measure("unflagged among flagged", &silent, &mixed),
-            [31, 30],
+            [35, 34],
         ),
         (measure("passed", &passing, &[]), [60, 60]),
         (
             measure("passed among flagged", &passing, &flagged),
             [61, 60],
         ),
-        (measure("told", &told(), &[]), [11, 11]),
+        (measure("told", &told(), &[]), [12, 11]),
     ];
     for (measured, least) in least {
         let Measure {
