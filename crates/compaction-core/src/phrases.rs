@@ -69,6 +69,12 @@ impl Phrases {
         self.finder(true).is_some_and(|it| it.is_match(text))
     }
 
+    /// Returns how many are in a text, at most `most`.
+    pub(crate) fn count_in(&self, text: &str, most: usize) -> usize {
+        let finder = self.finder(false);
+        finder.map_or(0, |it| it.find_iter(text).take(most).count())
+    }
+
     /// Returns whether a text begins with one of them.
     pub(crate) fn opens(&self, text: &str) -> bool {
         let start = Input::new(text).anchored(Anchored::Yes);

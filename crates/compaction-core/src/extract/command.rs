@@ -110,6 +110,7 @@ impl Command {
                 Some("docker" | "kubectl" | "podman") => words
                     .find(|word| !matches!(*word, "compose" | "container"))
                     .is_some_and(|word| matches!(word, "logs" | "ps" | "inspect" | "describe")),
+                Some("gh") => words.any(|word| matches!(word, "view" | "list" | "checks" | "diff")),
                 Some("git") => words.next().is_some_and(|word| GIT_LOOKING.contains(&word)),
                 Some(first) => LOOKING.contains(&first),
                 None => true,

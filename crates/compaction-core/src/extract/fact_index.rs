@@ -9,25 +9,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::causes::Cause;
 use super::choices;
-use super::facts::Failure;
 use super::figures::{answered_figures, has_number, plain_numbers, replaces_earlier, subjects};
 use super::notes::{AnswerNote, Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
 use super::refusals;
 use super::speech;
 use super::steps::Step;
-use super::text::{Sentence, bounded, one_line};
+use super::text::{Sentence, one_line};
 
 /// How many decisions and figures of either side are remembered.
 pub(super) const DECISIONS: usize = 256;
 pub(super) const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
-/// Where there is little room, in characters: the most of a command's output, the most of what is told of a failure,
-/// how long command and output are together where the command can be shortened for it, and what always stays of it.
-const BRIEF_LINES: usize = 160;
-const BRIEF_TOLD: usize = 200;
-const BRIEF: usize = 140;
-const BRIEF_COMMAND: usize = 32;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
@@ -182,47 +175,6 @@ impl FactIndex {
         link(&mut self.dependencies, place, other);
     }
 
-    /// Notes a command that failed; `newer` passed since and may have done the same.
-    pub(super) fn failure(
-        &mut self,
-        failure: &Failure,
-        newer: Option<&str>,
-        call: Option<usize>,
-        place: usize,
-    ) {
-        let exit = failure.exit.map(|code| format!(" (exit code {code})"));
-        let mut text = match &failure.reported {
-            Some(told) => told.clone(),
-            None => format!("`{}`{}", failure.command, exit.unwrap_or_default()),
-        };
-        if let Some(line) = failure.lines.first() {
-            text.push_str(": ");
-            text.push_str(line.trim());
-        }
-        // The line that says why comes first.
-        let printed = failure.lines.first().map_or("failed", |line| line.trim());
-        let mut brief = match &failure.reported {
-            Some(told) => bounded(told, BRIEF_TOLD),
-            None => {
-                let printed = bounded(printed, BRIEF_LINES);
-                let room = BRIEF.saturating_sub(printed.chars().count());
-                let command = brief_command(&failure.command, room.max(BRIEF_COMMAND));
-                format!("`{command}`: {printed}")
-            }
-        };
-        if let Some(newer) = newer {
-            text.push_str(&format!(" (since then `{newer}` passed)"));
-            let newer = brief_command(newer, BRIEF_COMMAND);
-            brief.push_str(&format!(" (since then `{newer}` passed)"));
-        }
-        self.failures.push(FailureNote {
-            text,
-            brief,
-            call,
-            place,
-        });
-    }
-
     pub(super) fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
         for choice in choices::choices(said) {
             let rejects = choice.rejects;
@@ -250,31 +202,6 @@ impl FactIndex {
             let decision = Decision::new(noted, chosen, rejects);
             push_newest(&mut self.decisions, decision, DECISIONS);
         }
-    }
-}
-
-/// Returns a command of at most so many characters: its first words and its last one, which says what it is about.
-fn brief_command(command: &str, most: usize) -> String {
-    let length = |text: &str| text.chars().count();
-    if length(command) <= most {
-        return command.to_owned();
-    }
-    let last = command.rsplit(' ').next().unwrap_or_default();
-    let room = most.saturating_sub(length(last) + 3);
-    let words: Vec<&str> = command.split(' ').collect();
-    let mut first = String::new();
-    for word in words {
-        if length(&first) + 1 + length(word) > room {
-            break;
-        }
-        if !first.is_empty() {
-            first.push(' ');
-        }
-        first.push_str(word);
-    }
-    match first.is_empty() {
-        true => one_line(command, most),
-        false => format!("{first} … {last}"),
     }
 }
 

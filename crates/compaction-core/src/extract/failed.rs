@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 
 use super::command::Command;
 use super::command_log::{CommandLog, REMEMBERED};
-use super::fact_index::keep_newest;
+use super::fact_index::{FactIndex, keep_newest};
 use super::facts::Failure;
 use super::figures::subjects;
 use super::names::{Names, looked_up};
+use super::notes::FailureNote;
 use super::objects::{Objects, Tells};
 use super::reported_failures::{self, Teller};
 use super::steps::reports;
-use super::text::{Sentence, neutralise, one_line};
+use super::text::{Sentence, bounded, neutralise, one_line};
 use super::tool_effects::show_command;
 
 /// The longest sentence that reports a failure, in characters, and how many of one message count.
@@ -19,6 +20,15 @@ const SENTENCE: usize = 300;
 const TOLD: usize = 8;
 /// How many sentences of a message are held against the failures.
 const SAID: usize = 40;
+
+/// Where there is little room, in characters: the most of a command's output, the most of what is told of a failure,
+/// how long command and output are together where the command can be shortened for it, and what always stays of it.
+const BRIEF_LINES: usize = 160;
+const BRIEF_TOLD: usize = 200;
+const BRIEF: usize = 140;
+const BRIEF_COMMAND: usize = 32;
+/// How many further lines of an output tell of a failure.
+const FURTHER: usize = 2;
 
 /// A command that failed, or a reported failure.
 pub(super) struct Failed {
@@ -153,5 +163,76 @@ impl CommandLog<'_> {
             });
         }
         keep_newest(&mut self.failures, REMEMBERED);
+    }
+}
+
+impl FactIndex {
+    /// Notes a command that failed; `newer` passed since and may have done the same.
+    pub(super) fn failure(
+        &mut self,
+        failure: &Failure,
+        newer: Option<&str>,
+        call: Option<usize>,
+        place: usize,
+    ) {
+        let exit = failure.exit.map(|code| format!(" (exit code {code})"));
+        let mut text = match &failure.reported {
+            Some(told) => told.clone(),
+            None => format!("`{}`{}", failure.command, exit.unwrap_or_default()),
+        };
+        if let Some(line) = failure.lines.first() {
+            text.push_str(": ");
+            text.push_str(line.trim());
+        }
+        // The line that says why comes first.
+        let printed = failure.lines.first().map_or("failed", |line| line.trim());
+        let mut brief = match &failure.reported {
+            Some(told) => bounded(told, BRIEF_TOLD),
+            None => {
+                let printed = bounded(printed, BRIEF_LINES);
+                let room = BRIEF.saturating_sub(printed.chars().count());
+                let command = brief_command(&failure.command, room.max(BRIEF_COMMAND));
+                format!("`{command}`: {printed}")
+            }
+        };
+        let further = failure.lines.iter().skip(1).take(FURTHER);
+        let further = further.map(|line| format!(" | {}", line.trim()));
+        if let Some(newer) = newer {
+            text.push_str(&format!(" (since then `{newer}` passed)"));
+            let newer = brief_command(newer, BRIEF_COMMAND);
+            brief.push_str(&format!(" (since then `{newer}` passed)"));
+        }
+        self.failures.push(FailureNote {
+            text,
+            brief,
+            further: further.collect(),
+            call,
+            place,
+        });
+    }
+}
+
+/// Returns a command of at most so many characters: its first words and its last one, which says what it is about.
+fn brief_command(command: &str, most: usize) -> String {
+    let length = |text: &str| text.chars().count();
+    if length(command) <= most {
+        return command.to_owned();
+    }
+    let last = command.rsplit(' ').next().unwrap_or_default();
+    let room = most.saturating_sub(length(last) + 3);
+    let words: Vec<&str> = command.split(' ').collect();
+    let mut first = String::new();
+    for word in words {
+        if length(&first) + 1 + length(word) > room {
+            break;
+        }
+        if !first.is_empty() {
+            first.push(' ');
+        }
+        first.push_str(word);
+    }
+    match first.is_empty() {
+        true => one_line(command, most),
+        false => format!("{first} … {last}"),
     }
 }

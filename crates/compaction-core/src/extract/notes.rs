@@ -99,6 +99,8 @@ pub(crate) struct FailureNote {
     pub text: String,
     /// The same with less of the output, for where there is little room.
     pub brief: String,
+    /// What else its output says of that, for where there is room.
+    pub further: String,
     /// The message that called it, where it was a call.
     pub call: Option<usize>,
     /// The message with its output.

@@ -1,7 +1,9 @@
 //! Reported failures: what the user sees elsewhere, and what an answer leaves broken.
 
+use super::error_shapes::{has_code, opens_with_error};
+use super::output_line::OutputLine;
 use super::phrases::Phrases;
-use super::signals::{has_error, states_error};
+use super::signals::has_error;
 use super::text::Sentence;
 
 /// The longest sentence that counts, in bytes.
@@ -50,10 +52,33 @@ pub(super) fn reports(said: &[Sentence], teller: Teller) -> Vec<Report<'_>> {
 }
 
 fn user_tells(lower: &str, text: &str) -> bool {
+    let fails = FAILS.is_in(lower);
+    let seen = || fails || SEEN.is_in(lower);
     match has_error(text) {
-        true => FAILS.is_in(lower) || SEEN.is_in(lower),
-        false => !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower),
+        true => seen() || error_at(text).is_some_and(|at| text[..at].contains(": ")),
+        false => {
+            let runs = !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower);
+            runs || seen() && names_symptom(text)
+        }
     }
+}
+
+/// Returns true for a sentence with what a program said or did: an error that it quotes or names, or a code.
+fn names_symptom(text: &str) -> bool {
+    let quoted = text.split(['"', '`', '“', '”']).skip(1).step_by(2);
+    let says = |part: &str| part.contains(' ') && OutputLine::of(part).score() >= 2;
+    let mut words = text.split(|c: char| !c.is_alphanumeric());
+    let named =
+        |word: &str| word.ends_with("Exception") || word.ends_with("Error") && word.len() > 5;
+    let status = |word: &str| {
+        word.len() == 3 && word.starts_with(['4', '5']) && word.bytes().all(|c| c.is_ascii_digit())
+    };
+    let mut quoted = quoted.chain(text.split_once(": ").map(|(_, said)| said));
+    let exit = text.split("code ").nth(1);
+    has_code(text)
+        || exit.is_some_and(|code| code.starts_with(|c: char| c.is_ascii_digit()))
+        || quoted.any(says)
+        || words.any(|word| named(word) || status(word))
 }
 
 fn answer_tells(lower: &str, text: &str) -> bool {
@@ -98,7 +123,13 @@ pub(super) fn mends(text: &str) -> bool {
 }
 
 fn spaced(text: &str) -> String {
-    format!(" {} ", text.to_lowercase().replace('’', "'"))
+    let plain = |c: char| match c {
+        '’' => '\'',
+        ':' | ',' | ';' | '.' | '!' | '?' | '"' | '`' | '(' | ')' => ' ',
+        _ => c,
+    };
+    let lower = text.to_lowercase();
+    format!(" {} ", lower.chars().map(plain).collect::<String>())
 }
 
 /// Returns where a sentence begins to quote an error.
@@ -106,7 +137,7 @@ fn error_at(text: &str) -> Option<usize> {
     let starts = text.match_indices(' ').map(|(at, _)| at + 1);
     let mut starts = starts.filter(|at| {
         let end = text.floor_char_boundary(at + 120);
-        text[*at..].starts_with(|c: char| c.is_alphanumeric()) && states_error(&text[*at..end])
+        text[*at..].starts_with(|c: char| c.is_alphanumeric()) && opens_with_error(&text[*at..end])
     });
     starts.next()
 }

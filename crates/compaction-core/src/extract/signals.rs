@@ -1,5 +1,9 @@
 //! Signals in what tools give back: whether a command failed, and with which errors.
 
+use std::cmp::Reverse;
+
+use super::error_shapes::{exit_code_in, opens_with_error};
+use super::output_line::OutputLine;
 use super::phrases::Phrases;
 use super::text::neutralise;
 
@@ -7,21 +11,23 @@ use super::text::neutralise;
 const WINDOW: usize = 64 * 1024;
 /// Error lines of one failure: how many, how long each, how long together, in characters.
 const ERRORS: usize = 6;
-const ERROR_LINE: usize = 200;
+const ERROR_LINE: usize = 240;
 const ERROR_TEXT: usize = 600;
+/// How many lines are compared.
+const CANDIDATES: usize = 96;
+/// What a heading is worth less without what it announces.
+const ALONE: i32 = 3;
+/// How many lines behind the one that tells belong to it.
+const NEAR: usize = 3;
 
 /// Text that marks a failure anywhere in an output.
 static FAILURES: Phrases = Phrases::named("signals.failures");
 /// Beginnings of lines that mark a failure.
 const FAILURE_LINES: [&str; 3] = ["FAIL ", "FAIL\t", "--- FAIL"];
-/// Beginnings of lines that mark a failure near the end of an output, unless a later line marks success.
-static LAST_LINES: Phrases = Phrases::named("signals.last_lines");
-/// How many of the last lines with words are looked at for that.
+/// How many of the last lines with words are looked at for what tells of a failure.
 const LAST: usize = 12;
-/// What marks success after it.
-static SUCCESS: Phrases = Phrases::named("signals.success");
-/// What marks a line that gives the cause.
-static ERROR_WORDS: Phrases = Phrases::named("signals.error_words");
+/// What opens a trace.
+static TRACES: Phrases = Phrases::named("signals.traces");
 /// What a harness says when a call was not allowed to run.
 static DENIALS: Phrases = Phrases::named("signals.denials");
 
@@ -66,12 +72,18 @@ pub(super) fn judge(output: &str, known: Known) -> Outcome {
                     .any(|line| FAILURE_LINES.iter().any(|mark| line.starts_with(mark)))
     };
     let exit = exit_code(output);
+    let end = match (known, exit) {
+        (Known::Nothing, None) => bad_end(tail),
+        // Whoever marks failures may take a command for one that passed, but not against what it sums up itself.
+        (Known::NoError, None) => bad_end(tail).filter(|end| *end != Ending::Stated),
+        _ => None,
+    };
     let failed = match (known, exit) {
         (Known::Failed, _) => true,
         (Known::Passed, _) => false,
         (Known::NoError | Known::Nothing, Some(code)) => code != 0,
-        (Known::NoError, None) => false,
-        (Known::Nothing, None) => found(head) || found(tail) || ends_in_error(tail),
+        (Known::NoError, None) => end.is_some(),
+        (Known::Nothing, None) => found(head) || found(tail) || end.is_some(),
     };
     if !failed {
         return Outcome::Passed;
@@ -89,7 +101,10 @@ pub(super) fn judge(output: &str, known: Known) -> Outcome {
         let last: Vec<_> = last.filter(|line| !line.is_empty()).take(3).collect();
         lines = last.into_iter().rev().collect();
     }
-    let exit = exit.filter(|code| *code != 0);
+    let exit = exit.filter(|code| *code != 0).or(match end {
+        Some(Ending::Exit(code)) => Some(code),
+        _ => None,
+    });
     Outcome::Failed { exit, lines }
 }
 
@@ -142,61 +157,94 @@ fn exit_code_of(line: &str) -> Option<i64> {
     words.next().is_none().then_some(code)
 }
 
-/// Returns true when one of the last lines is an error and no later one marks success.
-fn ends_in_error(tail: &str) -> bool {
+/// Returns how the last lines tell that it failed, if they do: with an exit code where they name one.
+fn bad_end(tail: &str) -> Option<Ending> {
     let lines = tail.lines().rev().map(str::trim);
-    let last = lines.filter(|line| !line.is_empty()).take(LAST);
-    for line in last {
-        if SUCCESS.is_in(line) {
-            return false;
+    let lines = lines.filter(|line| line.contains(char::is_alphanumeric));
+    for (place, printed) in lines.take(LAST).enumerate() {
+        let text = clean(printed);
+        let line = OutputLine::of(&text);
+        match line.counted_failures() {
+            Some(0) => return None,
+            Some(_) => return Some(Ending::Counted),
+            None => {}
         }
-        if LAST_LINES.opens(line) {
-            return true;
+        if let Some(code) = exit_code_in(&text) {
+            return Some(Ending::Exit(code));
+        }
+        if line.tells_failure() {
+            return Some(Ending::Stated);
+        }
+        if line.succeeds() {
+            return None;
+        }
+        if place == 0 && line.disputes() {
+            return Some(Ending::Stated);
         }
     }
-    false
+    None
 }
 
-/// What a line says about a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Telling {
-    /// Why it happened.
-    Why,
-    /// Where or in which test.
-    Where,
-    /// That something failed.
-    That,
-    /// Nothing.
-    Nothing,
+/// How the last lines tell of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// They count what failed.
+    Counted,
+    /// They name an exit code.
+    Exit(i64),
+    /// One is an error.
+    Stated,
 }
 
-/// Returns the lines that tell why, those that tell it plainly before those that merely mention an error.
+/// A line that may tell what went wrong.
+struct Candidate {
+    score: i32,
+    /// Whether what it announces is missing.
+    alone: bool,
+    order: usize,
+    text: String,
+}
+
+/// Returns the lines that tell why, the most telling first.
 fn error_lines(head: &str, tail: &str) -> Vec<String> {
-    let mut ranked: [Vec<&str>; 3] = Default::default();
-    for line in head.lines().chain(tail.lines()) {
-        let list = match telling(line) {
-            Telling::Why => &mut ranked[0],
-            Telling::Where => &mut ranked[1],
-            Telling::That => &mut ranked[2],
-            Telling::Nothing => continue,
-        };
-        // More cannot be shown, but some say the same.
-        if list.len() < 8 * ERRORS {
-            list.push(line);
-        }
+    let mut found = candidates(head, tail);
+    let best = found
+        .iter()
+        .max_by_key(|line| (line.score, Reverse(line.order)));
+    let Some(place) = best.map(|line| line.order) else {
+        return Vec::new();
+    };
+    for line in &mut found {
+        // What stands behind it belongs to it.
+        let next = line.order > place && line.order <= place + NEAR && line.score > 1;
+        line.score += i32::from(next) + i32::from(line.order == place) * 100;
     }
+    found.sort_by_key(|line| (Reverse(line.score), line.order));
+    // What stands around it may tell more, where nothing else does.
+    let printed = head.lines().chain(tail.lines()).enumerate();
+    let around = printed.skip(place.saturating_sub(1)).take(NEAR + 2);
+    let around = around.filter(|(order, printed)| *order != place && is_said(printed));
+    let around = around.map(|(order, printed)| Candidate {
+        score: 2,
+        alone: false,
+        order,
+        text: clean(printed),
+    });
+    found.retain(|line| line.score > 1 || line.order == place);
+    let around: Vec<Candidate> = around.collect();
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
-    for line in ranked.into_iter().flatten() {
-        let line = clean(line);
-        if line.is_empty() || lines.contains(&line) {
+    for line in found.into_iter().chain(around) {
+        let text = line.text;
+        let same = |known: &String| known.contains(text.trim()) || text.contains(known.trim());
+        if lines.iter().any(same) {
             continue;
         }
-        length += line.chars().count();
+        length += text.chars().count();
         if length > ERROR_TEXT && !lines.is_empty() {
             break;
         }
-        lines.push(line);
+        lines.push(text);
         if lines.len() == ERRORS {
             break;
         }
@@ -204,78 +252,81 @@ fn error_lines(head: &str, tail: &str) -> Vec<String> {
     lines
 }
 
-/// Returns what a line of output says about a failure.
-fn telling(line: &str) -> Telling {
-    let line = line.trim();
-    // Summaries of a tool on its own end say less than what it said before.
-    static CLOSING: Phrases = Phrases::named("signals.closing");
-    let closing = CLOSING.opens(line);
-    match () {
-        () if closing && mentions_error(line) => Telling::That,
-        () if closing => Telling::Nothing,
-        () if states_error(line) => Telling::Why,
-        () if tells_where(line) => Telling::Where,
-        () if mentions_error(line) => Telling::That,
-        () => Telling::Nothing,
+/// Returns whether a line says something with words, and does not only sum up.
+fn is_said(printed: &str) -> bool {
+    let text = clean(printed);
+    let line = OutputLine::of(&text);
+    let wordy = text.split_whitespace().count() > 1 && text.contains(char::is_alphabetic);
+    wordy && !line.is_aside() && !line.sums_up() && !line.heads()
+}
+
+/// Returns the lines of an output that tell something, in their order.
+fn candidates(head: &str, tail: &str) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    let mut headed = false;
+    let mut traced = false;
+    // Of a trace the last error counts: it is what came of the others, or their cause.
+    let mut last_named = None;
+    for (order, printed) in head.lines().chain(tail.lines()).enumerate() {
+        let text = clean(printed);
+        if !text.contains(char::is_alphanumeric) {
+            continue;
+        }
+        traced |= TRACES.is_in(&text);
+        let line = OutputLine::of(&text);
+        let score = line.score();
+        if headed && line.is_empty() {
+            continue;
+        }
+        if headed && !line.is_aside() {
+            headed = line.heads();
+            // What a line announces is told by the next one.
+            if let Some(heading) = found.last_mut() {
+                heading.text = cut(&format!(
+                    "{} {}",
+                    heading.text.trim_end(),
+                    text.trim_start()
+                ));
+                heading.score += score.min(4) + ALONE * i32::from(heading.alone);
+                heading.alone = false;
+                continue;
+            }
+        }
+        let heads = line.heads() && !line.sums_up() && (score > 0 || line.states());
+        if score <= 0 && !heads {
+            continue;
+        }
+        headed = heads;
+        if line.names_error() && traced && !text.starts_with(' ') {
+            last_named = Some(order);
+        }
+        found.push(Candidate {
+            score: score - ALONE * i32::from(heads),
+            alone: heads,
+            order,
+            text,
+        });
+        // More cannot be shown. What a program says first and last is kept.
+        if found.len() >= CANDIDATES {
+            found.remove(CANDIDATES / 2);
+        }
     }
+    if let Some(last) = found.iter_mut().find(|line| Some(line.order) == last_named) {
+        last.score += 3;
+    }
+    found
 }
 
 /// Returns true for a sentence that quotes an error somewhere.
 pub(super) fn has_error(text: &str) -> bool {
     let mut starts = text.match_indices(' ').map(|(at, _)| at + 1);
-    states_error(text) || starts.any(|at| OPENS.opens(&text[at..]) || names_error(&text[at..]))
+    states_error(text) || starts.any(|at| opens_with_error(&text[at..]))
 }
-
-/// What an error begins with.
-static OPENS: Phrases = Phrases::named("signals.opens");
 
 /// Returns true for a text that begins with an error and what it is: `error: ...`, `panic: ...`, `KeyError: ...`, or
 /// that has one behind the place it is about.
 pub(super) fn states_error(text: &str) -> bool {
-    static HAS: Phrases = Phrases::named("signals.has");
-    let text = text.trim_start_matches(|c: char| {
-        c.is_whitespace() || matches!(c, '×' | '✗' | '✘' | '│' | '>' | '*')
-    });
-    OPENS.opens(text) || HAS.is_in(text) || names_error(text)
-}
-
-/// Returns true for `Error: ...`, `ERROR ...: ...`, `TypeError: ...`, `java.lang.IllegalStateException: ...`.
-fn names_error(text: &str) -> bool {
-    let Some((name, what)) = text.split_once(':') else {
-        return false;
-    };
-    let first = name.split([' ', '[', '(']).next().unwrap_or_default();
-    let ends = ["Error", "Exception", "ERROR", "error", "FATAL", "Panic"];
-    let plain = first
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '.' | '_'));
-    let named = ends.iter().any(|end| first.ends_with(end)) || first.starts_with("ERR_");
-    name.len() <= 80 && plain && named && what.chars().any(char::is_alphanumeric)
-}
-
-/// Returns true for a line that reports a panic or a test that failed.
-fn tells_where(line: &str) -> bool {
-    let tells = [
-        "panicked at",
-        "... FAILED",
-        "assertion ",
-        "AssertionError",
-        "--- FAIL",
-    ];
-    tells.iter().any(|mark| line.contains(mark))
-}
-
-fn mentions_error(line: &str) -> bool {
-    let trimmed = line.trim_end();
-    let passed = trimmed.ends_with("... ok") || trimmed.ends_with("... ignored");
-    let counts = line.contains(" 0 failed") || line.contains("exited with code");
-    if passed || counts {
-        return false;
-    }
-    match line.is_ascii() {
-        true => ERROR_WORDS.is_in_any_case(line),
-        false => ERROR_WORDS.is_in_any_case(&line.to_lowercase()),
-    }
+    OutputLine::of(text).states()
 }
 
 /// Returns a line of output without colours and trailing space, bounded.
@@ -292,9 +343,16 @@ fn clean(line: &str) -> String {
     }
     out.push_str(rest);
     out.retain(|c| !c.is_control() || c == '\t');
-    if out.chars().count() > ERROR_LINE {
-        out = out.chars().take(ERROR_LINE - 1).collect();
-        out.push('…');
+    neutralise(cut(&out).trim_end())
+}
+
+/// Returns a line without its middle where it is long: it begins with what failed and ends with the cause.
+fn cut(line: &str) -> String {
+    let length = line.chars().count();
+    if length <= ERROR_LINE {
+        return line.to_owned();
     }
-    neutralise(out.trim_end())
+    let head = line.chars().take(ERROR_LINE / 2);
+    let tail = line.chars().skip(length - (ERROR_LINE / 2 - 1));
+    head.chain(['…']).chain(tail).collect()
 }

@@ -235,6 +235,10 @@ impl Builder<'_> {
         for failure in record.failures.iter().rev() {
             let brief = (failure.text.clone(), failure.brief.clone());
             self.ledger.brief.extend([brief]);
+            if !failure.further.is_empty() {
+                let further = (failure.text.clone(), failure.further.clone());
+                self.ledger.further.extend([further]);
+            }
             self.note(LedgerKind::Failure, failure.place, failure.text.clone());
         }
         let mut steps: Vec<_> = record.steps().collect();

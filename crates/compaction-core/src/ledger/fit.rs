@@ -282,6 +282,7 @@ impl<'a> Fitting<'a> {
         if self.detail == Detail::Bare {
             self.fill();
         }
+        self.tell_further();
         for (kind, _) in self.order() {
             if kind.is_message() {
                 self.widen(kind);

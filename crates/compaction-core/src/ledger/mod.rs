@@ -56,6 +56,8 @@ pub struct Ledger {
     names: BTreeMap<String, Vec<String>>,
     /// Items in fewer words.
     brief: BTreeMap<String, String>,
+    /// What else is known of items, for where there is room.
+    further: BTreeMap<String, String>,
     /// Items that wait until those of their kind that stand by themselves have room.
     ranks: BTreeMap<String, u8>,
     /// What is said behind messages: the question that they answer, and a figure that was changed later.

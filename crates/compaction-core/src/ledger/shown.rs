@@ -2,7 +2,7 @@
 
 use crate::extract::cut_middle;
 use crate::ledger::detail::Detail;
-use crate::ledger::fit::{Fitting, MESSAGE_SHARE, WORTH};
+use crate::ledger::fit::{Fitting, Form, MESSAGE_SHARE, WORTH};
 use crate::ledger::lines::{bare, framed, listed, one_name, shown_id};
 use crate::ledger::{LedgerItem, LedgerKind};
 use crate::tokens::TokenCount;
@@ -51,6 +51,31 @@ impl Fitting<'_> {
         let since = self.since(item);
         let most = most.saturating_sub(self.counter.text(since));
         self.cut(item, most).map(|shown| shown + since)
+    }
+
+    /// Tells more of what is shown, where others left room.
+    pub(super) fn tell_further(&mut self) {
+        for place in self.chosen.clone() {
+            let item = &self.ledger.items[place];
+            let Some(further) = self.ledger.further.get(&item.text) else {
+                continue;
+            };
+            let Some(Form::Shown(shown)) = self.forms.get(&place) else {
+                continue;
+            };
+            let longer = match self.detail {
+                Detail::Full | Detail::Paths => {
+                    listed(&item.entry_id, &format!("{}{further}", item.text))
+                }
+                Detail::Bare => bare(&format!("{}{further}", self.brief(item))),
+            };
+            let left = self.room + self.cost(shown);
+            let cost = self.cost(&longer);
+            if cost <= left {
+                self.room = left.saturating_sub(cost);
+                self.forms.insert(place, Form::Shown(longer));
+            }
+        }
     }
 
     /// Returns a message, cut in its middle where it is long.

@@ -5,6 +5,7 @@ mod sessions;
 
 mod branch;
 mod branch_ledger;
+mod failures;
 mod handoff;
 mod ledger;
 mod oversized;
