@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -11,7 +12,9 @@ use session_import::{
     import_without_results, nearest_miss,
 };
 use session_model::text::clean;
-use session_model::{LineSource, SourceError, SourceFailure, Span};
+use session_model::{
+    AgentMessage, LineSource, SourceError, SourceFailure, Span, TakeLeftOut, Timestamp,
+};
 use session_store::{Advice, SessionFile, StoreError};
 use tempfile::SpooledTempFile;
 
@@ -179,8 +182,12 @@ impl LineSource for WithResults {
         self.lines.line(span)
     }
 
-    fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
-        self.results.source(stored)
+    fn left_out(&self, stored: &[u8], lines: &[Range<usize>], take: &mut TakeLeftOut<'_>) -> bool {
+        self.results.left_out(stored, lines, take)
+    }
+
+    fn message(&self, stored: &[u8], left_out: &[u8]) -> Option<(Timestamp, AgentMessage)> {
+        self.results.message(stored, left_out)
     }
 
     fn failure(&self) -> Option<SourceFailure> {

@@ -1,7 +1,6 @@
 //! Near misses: words of the session that are close to what was looked for and not found.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, DefaultHasher};
+use rustc_hash::FxHashMap;
 
 use crate::recall::terms::{Terms, fold};
 
@@ -23,7 +22,7 @@ const MOST_NAMED: usize = 6;
 /// The words of a session, folded, with how many there are.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    words: HashMap<String, usize, BuildHasherDefault<DefaultHasher>>,
+    words: FxHashMap<String, usize>,
 }
 
 impl Vocabulary {
