@@ -1,9 +1,10 @@
 //! Ids of new entries: those of the source, as far as they serve.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
+use rustc_hash::FxBuildHasher;
 use session_model::EntryId;
 
 /// The longest id of a source that is taken over.
@@ -47,5 +48,5 @@ impl Ids {
 
 /// Returns the hash of an id, the same at every run.
 pub(crate) fn hash_of(id: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
+    FxBuildHasher.hash_one(id)
 }

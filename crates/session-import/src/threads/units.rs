@@ -1,7 +1,8 @@
 //! Units: the records that become one entry, or an answer with its results; and the tree that they form.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use session_model::Diagnostics;
 
 use super::record::{Kind, Record, Records};
@@ -80,8 +81,8 @@ impl Units {
 
     /// Groups the lines of answers, and gives each result to the answer that called.
     fn group(&mut self, records: &Records) {
-        let mut answers: HashMap<&str, usize> = HashMap::new();
-        let mut calls: HashMap<&str, (usize, usize)> = HashMap::new();
+        let mut answers: FxHashMap<&str, usize> = FxHashMap::default();
+        let mut calls: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
         let mut with_results = Vec::new();
         let mut open: Option<usize> = None;
         for (index, record) in records.list.iter().enumerate() {
@@ -164,7 +165,7 @@ impl Units {
         &mut self,
         records: &Records,
         index: usize,
-        calls: &HashMap<&str, (usize, usize)>,
+        calls: &FxHashMap<&str, (usize, usize)>,
     ) {
         let record = &records.list[index];
         let Kind::User { results, has_more } = &record.kind else {
