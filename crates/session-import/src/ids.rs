@@ -1,10 +1,8 @@
 //! Ids of new entries: those of the source, as far as they serve.
 
-use std::hash::BuildHasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry as Slot;
-use rustc_hash::FxBuildHasher;
 use session_model::EntryId;
 
 /// The longest id of a source that is taken over.
@@ -14,7 +12,7 @@ pub(crate) const LONGEST_ID: usize = 80;
 #[derive(Default)]
 pub(crate) struct Ids {
     /// Hashes of the ids that are taken; ids that share one count as the same, which costs nothing but a longer id.
-    taken: HashTable<u64>,
+    taken: HashSet<u64, BuildHasherDefault<Same>>,
     written: u64,
 }
 
@@ -31,22 +29,38 @@ impl Ids {
             false => EntryId::of_position(self.written),
         };
         let mut more = 1;
-        loop {
-            let hash = hash_of(&id);
-            let slot = self
-                .taken
-                .entry(hash, |other| *other == hash, |other| *other);
-            if let Slot::Vacant(slot) = slot {
-                slot.insert(hash);
-                return id;
-            }
+        while !self.taken.insert(hash_of(&id)) {
             more += 1;
             id = EntryId::new(&format!("{:08x}.{more}", self.written));
         }
+        id
     }
 }
 
 /// Returns the hash of an id, the same at every run.
 pub(crate) fn hash_of(id: &str) -> u64 {
-    FxBuildHasher.hash_one(id)
+    BuildHasherDefault::<DefaultHasher>::default().hash_one(id)
+}
+
+/// A map from hashes.
+pub(crate) type ByHash<T> = HashMap<u64, T, BuildHasherDefault<Same>>;
+
+/// Hashes what is a hash already.
+#[derive(Default)]
+pub(crate) struct Same(u64);
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }

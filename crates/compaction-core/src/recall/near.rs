@@ -1,6 +1,7 @@
 //! Near misses: words of the session that are close to what was looked for and not found.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use crate::recall::terms::{Terms, fold};
 
@@ -22,7 +23,7 @@ const MOST_NAMED: usize = 6;
 /// The words of a session, folded, with how many there are.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary {
-    words: FxHashMap<String, usize>,
+    words: HashMap<String, usize, BuildHasherDefault<DefaultHasher>>,
 }
 
 impl Vocabulary {

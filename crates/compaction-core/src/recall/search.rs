@@ -1,6 +1,6 @@
 //! The search: entries that may match are read, counted and ranked, and the best are shown.
 
-use std::hash::{BuildHasher, BuildHasherDefault};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use memchr::memmem;
@@ -270,7 +270,7 @@ impl<'a> RecallSearch<'a> {
             }
         };
         (matches > 0).then(|| {
-            let hasher = BuildHasherDefault::<rustc_hash::FxHasher>::default();
+            let hasher = BuildHasherDefault::<DefaultHasher>::default();
             Candidate {
                 score: 0.0,
                 index,

@@ -1,10 +1,9 @@
 //! Where the results of calls stand, by the ids of the calls.
 
-use hashbrown::HashTable;
 use session_model::Timestamp;
 
 use super::scan::At;
-use crate::ids::hash_of;
+use crate::ids::{ByHash, hash_of};
 
 /// A result of a call.
 struct Output {
@@ -14,7 +13,7 @@ struct Output {
     start: usize,
     call: u32,
     id: u32,
-    /// The next result of the same call.
+    /// The next result of a call whose id has the same hash.
     next: Option<u32>,
 }
 
@@ -23,8 +22,8 @@ struct Output {
 pub(super) struct Outputs {
     list: Vec<Output>,
     texts: String,
-    /// The first result of each call that is left.
-    first: HashTable<u32>,
+    /// The first result that is left, by the hash of the id of its call.
+    first: ByHash<u32>,
 }
 
 impl Outputs {
@@ -55,21 +54,12 @@ impl Outputs {
 
     /// Returns them ready to be taken.
     pub fn indexed(mut self) -> Self {
-        let mut first = HashTable::with_capacity(self.list.len());
+        self.first.reserve(self.list.len());
         for index in (0..self.list.len() as u32).rev() {
-            let call = self.call(index);
-            let same = |other: &u32| self.call(*other) == call;
-            match first.find_mut(hash_of(call), same) {
-                Some(later) => {
-                    let next = std::mem::replace(later, index);
-                    self.list[index as usize].next = Some(next);
-                }
-                None => {
-                    first.insert_unique(hash_of(call), index, |other| hash_of(self.call(*other)));
-                }
-            }
+            let later = self.first.insert(hash_of(self.call(index)), index);
+            self.list[index as usize].next = later;
         }
-        Self { first, ..self }
+        self
     }
 
     fn call(&self, index: u32) -> &str {
@@ -79,18 +69,21 @@ impl Outputs {
 
     /// Takes the first result of a call that is left: where it is, its time and its id, which may be empty.
     pub fn take(&mut self, call: &str) -> Option<(At, Option<Timestamp>, &str)> {
-        let (list, texts) = (&self.list, &self.texts);
-        let same = |other: &u32| {
-            let output = &list[*other as usize];
-            &texts[output.start..][..output.call as usize] == call
-        };
-        let mut first = self.first.find_entry(hash_of(call), same).ok()?;
-        let output = &list[*first.get() as usize];
-        match output.next {
-            Some(next) => *first.get_mut() = next,
-            None => drop(first.remove()),
+        let hash = hash_of(call);
+        let mut found = *self.first.get(&hash)?;
+        let mut before = None;
+        while self.call(found) != call {
+            before = Some(found);
+            found = self.list[found as usize].next?;
         }
-        let id = &texts[output.start..][output.call as usize..][..output.id as usize];
+        let next = self.list[found as usize].next;
+        match (before, next) {
+            (Some(before), _) => self.list[before as usize].next = next,
+            (None, Some(next)) => drop(self.first.insert(hash, next)),
+            (None, None) => drop(self.first.remove(&hash)),
+        }
+        let output = &self.list[found as usize];
+        let id = &self.texts[output.start..][output.call as usize..][..output.id as usize];
         Some((output.at, output.time, id))
     }
 }

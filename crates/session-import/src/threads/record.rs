@@ -1,6 +1,7 @@
 //! Heads of records that name their parents.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+
 use session_model::{Span, Timestamp};
 
 /// What a threaded record is.
@@ -66,7 +67,7 @@ impl Record {
 #[derive(Default)]
 pub(crate) struct Records {
     pub list: Vec<Record>,
-    pub by_uuid: FxHashMap<Box<str>, usize>,
+    pub by_uuid: HashMap<Box<str>, usize>,
     /// The leaf, where the file names one.
     pub leaf: Option<Box<str>>,
 }

@@ -1,8 +1,7 @@
 //! Units: the records that become one entry, or an answer with its results; and the tree that they form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use rustc_hash::FxHashMap;
 use session_model::Diagnostics;
 
 use super::record::{Kind, Record, Records};
@@ -81,8 +80,8 @@ impl Units {
 
     /// Groups the lines of answers, and gives each result to the answer that called.
     fn group(&mut self, records: &Records) {
-        let mut answers: FxHashMap<&str, usize> = FxHashMap::default();
-        let mut calls: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
+        let mut answers: HashMap<&str, usize> = HashMap::new();
+        let mut calls: HashMap<&str, (usize, usize)> = HashMap::new();
         let mut with_results = Vec::new();
         let mut open: Option<usize> = None;
         for (index, record) in records.list.iter().enumerate() {
@@ -165,7 +164,7 @@ impl Units {
         &mut self,
         records: &Records,
         index: usize,
-        calls: &FxHashMap<&str, (usize, usize)>,
+        calls: &HashMap<&str, (usize, usize)>,
     ) {
         let record = &records.list[index];
         let Kind::User { results, has_more } = &record.kind else {
