@@ -4,6 +4,7 @@
 mod child;
 mod compacting;
 mod hostile;
+mod import;
 mod live;
 mod measure;
 mod prose;
@@ -28,13 +29,16 @@ usage: cargo xtask bench retention [...], or
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
   --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying,
-                  hostile: sessions made to be slow, live: thousands of turns, or terminal: first screens and keys
+                  hostile: sessions made to be slow, import: sessions of other agents, live: thousands of turns,
+                  or terminal: first screens and keys
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
-  --program FILE  measure this agent-cli, with --only terminal or live, instead of building one";
+  --program FILE  measure this agent-cli, with --only terminal, live or import, instead of building one";
 
 /// What can be measured, in the order of the report.
-const PARTS: [&str; 6] = ["sessions", "trim", "compact", "hostile", "live", "terminal"];
+const PARTS: [&str; 7] = [
+    "sessions", "trim", "compact", "hostile", "import", "live", "terminal",
+];
 
 struct Options {
     sizes: Vec<usize>,
@@ -76,6 +80,7 @@ fn measure(part: &str, options: &Options) -> Outcome<Table> {
         "trim" => trim::measure(&build_child()?, options.runs),
         "compact" => compacting::measure(&build_child()?, &folder(), options.runs),
         "hostile" => hostile::measure(&build_child()?, &folder(), options.runs),
+        "import" => import::measure(&options.program()?, &folder(), options.runs),
         "live" => live::measure(&options.program()?),
         "terminal" => {
             let file = session::session(&folder(), 100_000);

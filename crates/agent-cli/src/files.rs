@@ -70,15 +70,13 @@ pub fn open_session(path: &Path) -> Result<ReadSession, Error> {
 
 /// Opens a session whose bytes are known, as [`open_session`] does.
 pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
-    let mut watching = Watching::default();
     let head = bytes.beginning(path)?;
     if let Some(format) = detect(&head) {
-        let (file, read_as) =
-            session_finder::open(path, format, bytes, &mut watching, cancel::is_cancelled)?;
+        let (file, read_as) = session_finder::open(path, format, bytes, cancel::is_cancelled)?;
         let read_as = Some(read_as);
         return Ok(ReadSession { file, read_as });
     }
-    let file = bytes.session(path, &mut watching);
+    let file = bytes.session(path, &mut Watching::default());
     Ok(ReadSession {
         file: file.map_err(|error| explained(error, &head))?,
         read_as: None,

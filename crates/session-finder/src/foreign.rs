@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 use std::io::{BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use session_import::{
-    FindSession, Format, ImportError, ImportReport, Origin, ReadLater, detect, import,
+    FindSession, Format, ImportError, ImportReport, Input, Origin, ReadLater, detect, import,
     import_without_results, nearest_miss,
 };
 use session_model::text::clean;
-use session_model::{LineSource, SourceError, SourceFailure, Span};
-use session_store::{Advice, ReadObserver, SessionFile, StoreError};
+use session_model::{
+    AgentMessage, LineSource, SourceError, SourceFailure, Span, TakeLeftOut, Timestamp,
+};
+use session_store::{Advice, SessionFile, StoreError};
 use tempfile::SpooledTempFile;
 
 use crate::agents::find_codex;
@@ -57,6 +61,13 @@ pub fn convert(
     Ok(Converted { lines, report })
 }
 
+/// Returns the session of Codex with this id, which another at `path` is based on.
+fn base(path: &Path, id: &str, is_cancelled: IsCancelled) -> Option<Input> {
+    let path = find_codex(path, id)?;
+    let bytes = Bytes::File.unpacked(&path, is_cancelled).ok()?;
+    bytes.input(&path).ok()
+}
+
 /// Returns the lines that `write` writes, and what it returns.
 fn collect<T>(
     path: &Path,
@@ -64,13 +75,8 @@ fn collect<T>(
     write: impl FnOnce(&FindSession<'_>, &mut dyn Write) -> Result<T, ImportError>,
 ) -> Result<(Bytes, T), StoreError> {
     let kept = Cancellable::new(SpooledTempFile::new(IN_MEMORY), is_cancelled);
-    let mut lines = BufWriter::with_capacity(256 * 1024, kept);
-    let find = |id: &str| {
-        let path = find_codex(path, id)?;
-        let bytes = Bytes::File.unpacked(&path, is_cancelled).ok()?;
-        bytes.input(&path).ok()
-    };
-    let written = write(&find, &mut lines);
+    let mut lines = BufWriter::with_capacity(BLOCK, kept);
+    let written = write(&|id| base(path, id, is_cancelled), &mut lines);
     if is_cancelled() {
         return Err(StoreError::Cancelled);
     }
@@ -90,7 +96,6 @@ pub fn open(
     path: &Path,
     format: Format,
     bytes: Bytes,
-    observer: &mut dyn ReadObserver,
     is_cancelled: IsCancelled,
 ) -> Result<(SessionFile, ReadAs), StoreError> {
     let input = bytes.input(path)?;
@@ -99,12 +104,29 @@ pub fn open(
         path: &shown,
         sha256: None,
     };
-    let (lines, (mut report, results)) = collect(path, is_cancelled, |find, lines| {
-        import_without_results(format, &input, &origin, find, lines)
-    })?;
-    let mut session = lines
-        .session(path, observer)?
-        .reading_through(|lines| Arc::new(WithResults { lines, results }));
+    let (sender, blocks) = mpsc::sync_channel(AHEAD);
+    // What is written is read at once, on another thread.
+    let (written, read) = thread::scope(|scope| {
+        let reader = scope.spawn(|| SessionFile::of_blocks(path, blocks, IN_MEMORY));
+        let find = |id: &str| base(path, id, is_cancelled);
+        let mut lines = BufWriter::with_capacity(BLOCK, Blocks(sender, is_cancelled));
+        let written = import_without_results(format, &input, &origin, &find, &mut lines);
+        let written = written.and_then(|written| Ok(lines.flush().map(|()| written)?));
+        // What is in it no longer matters after an error.
+        drop(lines.into_parts());
+        (written, reader.join())
+    });
+    if is_cancelled() {
+        return Err(StoreError::Cancelled);
+    }
+    let read = read.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let ((mut report, results), session) = match (written, read) {
+        // Nobody took the lines: the reader tells why.
+        (Err(ImportError::Write(_)), Err(error)) => return Err(error),
+        (Err(error), _) => return Err(StoreError::session(path, error.to_string())),
+        (Ok(written), read) => (written, read?),
+    };
+    let mut session = session.reading_through(|lines| Arc::new(WithResults { lines, results }));
     report.diagnostics.append(&mut session.decoded.diagnostics);
     session.decoded.diagnostics = report.diagnostics.clone();
     let skipped = match report.skipped.len() {
@@ -118,6 +140,27 @@ pub fn open(
         clean(&report.session_id)
     );
     Ok((session, ReadAs { format, line }))
+}
+
+/// How many bytes of converted lines are handed on at a time, and how many times ahead.
+const BLOCK: usize = 256 * 1024;
+const AHEAD: usize = 4;
+
+/// Hands on what is written, until the user has cancelled.
+struct Blocks(mpsc::SyncSender<Vec<u8>>, IsCancelled);
+
+impl Write for Blocks {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let is_sent = !(self.1)() && self.0.send(bytes.to_vec()).is_ok();
+        match is_sent {
+            true => Ok(bytes.len()),
+            false => Err(std::io::Error::other("nobody reads the converted session")),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The lines of a session whose results are read where they stand.
@@ -139,8 +182,12 @@ impl LineSource for WithResults {
         self.lines.line(span)
     }
 
-    fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
-        self.results.source(stored)
+    fn left_out(&self, stored: &[u8], lines: &[Range<usize>], take: &mut TakeLeftOut<'_>) -> bool {
+        self.results.left_out(stored, lines, take)
+    }
+
+    fn message(&self, stored: &[u8], left_out: &[u8]) -> Option<(Timestamp, AgentMessage)> {
+        self.results.message(stored, left_out)
     }
 
     fn failure(&self) -> Option<SourceFailure> {

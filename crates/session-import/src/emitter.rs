@@ -1,7 +1,5 @@
 //! Entries that go out: ids, parents, times, counts.
 
-use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use serde_json::json;
@@ -15,6 +13,7 @@ use session_model::{
 use crate::content::Answer;
 use crate::error::ImportError;
 use crate::format::Format;
+use crate::ids::{Ids, LONGEST_ID};
 use crate::input::Input;
 use crate::report::{ImportReport, count};
 use crate::results::{LaterPlace, result_draft, short_answer, short_result};
@@ -27,9 +26,6 @@ pub(crate) const LEAF_ENTRY: &str = "agent-cli/leaf";
 
 /// What stands in the place of a result that the source does not have.
 pub(crate) const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
-
-/// The longest id of a source that is taken over.
-const LONGEST_ID: usize = 80;
 
 /// What the first lines of the imported session say.
 pub(crate) struct Begin<'a> {
@@ -61,13 +57,13 @@ pub(crate) struct Emitter<'a> {
     out: Out<'a>,
     pub report: ImportReport,
     pub diagnostics: Diagnostics,
-    /// Hashes of the ids that are taken; ids that share one count as the same, which costs nothing but a longer id.
-    taken: HashSet<u64>,
+    ids: Ids,
+    /// The line that is written, and room for the next one.
+    line: String,
     /// The entry that roots of the source stand under.
     pub root: EntryId,
     last: EntryId,
     clock: Timestamp,
-    written: u64,
 }
 
 impl<'a> Emitter<'a> {
@@ -76,11 +72,11 @@ impl<'a> Emitter<'a> {
             out,
             report: ImportReport::new(format),
             diagnostics: Diagnostics::default(),
-            taken: HashSet::new(),
+            ids: Ids::default(),
+            line: String::new(),
             root: EntryId::new(""),
             last: EntryId::new(""),
             clock: Timestamp::from_millis(0),
-            written: 0,
         }
     }
 
@@ -98,7 +94,8 @@ impl<'a> Emitter<'a> {
             cwd: self.report.cwd.clone(),
             parent_session: begin.parent_session,
         };
-        self.line(&header.line())?;
+        self.line = header.line();
+        self.write_line()?;
         let data = json!({
             "source": self.report.format,
             "version": self.report.version,
@@ -137,8 +134,8 @@ impl<'a> Emitter<'a> {
         at: Option<Timestamp>,
         draft: &EntryDraft,
     ) -> Result<EntryId, ImportError> {
-        self.entry(source_id, parent, at, kind_of(draft), |stamp| {
-            draft.stamp(stamp)
+        self.entry(source_id, parent, at, kind_of(draft), |line, stamp| {
+            *line = draft.stamp(stamp);
         })
     }
 
@@ -147,7 +144,7 @@ impl<'a> Emitter<'a> {
         &mut self,
         source_id: &str,
         place: &Place,
-        line: impl FnOnce(&Stamp) -> String,
+        line: impl FnOnce(&mut String, &Stamp),
     ) -> Result<EntryId, ImportError> {
         let parent = Some(place.parent.clone());
         self.entry(source_id, parent, place.at, "message", line)
@@ -159,43 +156,26 @@ impl<'a> Emitter<'a> {
         parent: Option<EntryId>,
         at: Option<Timestamp>,
         kind: &str,
-        line: impl FnOnce(&Stamp) -> String,
+        write: impl FnOnce(&mut String, &Stamp),
     ) -> Result<EntryId, ImportError> {
         self.clock = at.unwrap_or(self.clock);
         let stamp = Stamp {
-            id: self.fresh_id(source_id),
+            id: self.ids.fresh(source_id),
             parent,
             timestamp: self.clock,
             part_of: None,
         };
-        self.line(&line(&stamp))?;
+        self.line.clear();
+        write(&mut self.line, &stamp);
+        self.write_line()?;
         count(&mut self.report.entries, kind);
         self.last = stamp.id.clone();
         Ok(stamp.id)
     }
 
-    /// Returns the id of the source, unless it is taken or cannot serve as one; then the position, or that with a
-    /// number.
-    fn fresh_id(&mut self, source_id: &str) -> EntryId {
-        self.written += 1;
-        let serves = (1..=LONGEST_ID).contains(&source_id.len())
-            && source_id.bytes().all(|byte| byte.is_ascii_graphic())
-            && source_id != "root";
-        let mut id = match serves {
-            true => EntryId::new(source_id),
-            false => EntryId::of_position(self.written),
-        };
-        let mut more = 1;
-        while !self.taken.insert(hash_of(&id)) {
-            more += 1;
-            id = EntryId::new(&format!("{:08x}.{more}", self.written));
-        }
-        id
-    }
-
-    fn line(&mut self, line: &str) -> Result<(), ImportError> {
-        self.out.lines.write_all(line.as_bytes())?;
-        Ok(self.out.lines.write_all(b"\n")?)
+    fn write_line(&mut self) -> Result<(), ImportError> {
+        self.line.push('\n');
+        Ok(self.out.lines.write_all(self.line.as_bytes())?)
     }
 
     /// Returns whether results are only named, and read once somebody asks for them.
@@ -253,7 +233,9 @@ impl<'a> Emitter<'a> {
         results: Vec<(PendingCall, Option<CallResult>)>,
     ) -> Result<(EntryId, EntryId), ImportError> {
         self.report.add_usage(answer.usage.unwrap_or_default());
-        let written = self.short(id, place, |stamp| short_answer(stamp, answer, later))?;
+        let written = self.short(id, place, |line, stamp| {
+            short_answer(line, stamp, answer, later);
+        })?;
         self.results(written, place, results)
     }
 
@@ -298,7 +280,9 @@ impl<'a> Emitter<'a> {
             at,
         };
         if let Some(later) = result.later {
-            let line = |stamp: &Stamp| short_result(stamp, &call, at, later);
+            let line = |line: &mut String, stamp: &Stamp| {
+                short_result(line, stamp, &call, at, later);
+            };
             return self.short(&source_id, &place, line);
         }
         let draft = result_draft(call, result, at, &mut self.report)?;
@@ -387,8 +371,8 @@ impl<'a> Emitter<'a> {
     ) -> Result<EntryId, ImportError> {
         self.report.add_usage(usage);
         let parent = Some(place.parent.clone());
-        self.entry("", parent, place.at, "usage", |stamp| {
-            let line = json!({
+        self.entry("", parent, place.at, "usage", |line, stamp| {
+            let usage = json!({
                 "type": "usage",
                 "id": stamp.id,
                 "parentId": stamp.parent,
@@ -402,7 +386,7 @@ impl<'a> Emitter<'a> {
                     "totalTokens": usage.total_tokens,
                 },
             });
-            line.to_string()
+            *line = usage.to_string();
         })
     }
 
@@ -425,12 +409,6 @@ impl<'a> Emitter<'a> {
         self.report.diagnostics = diagnostics;
         Ok(self.report)
     }
-}
-
-fn hash_of(id: &EntryId) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
 }
 
 fn kind_of(draft: &EntryDraft) -> &'static str {

@@ -285,7 +285,7 @@ fn oversized(line: u64) -> Diagnostic {
 }
 
 /// Returns the text of bytes; those that are not UTF-8 become U+FFFD.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     // Much faster on the bytes that nearly all files have.
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }

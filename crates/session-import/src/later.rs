@@ -1,16 +1,18 @@
 //! Results of calls that stay where they are until somebody reads them: most of the bytes of a session are theirs.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use session_model::{
-    EntryDraft, EntryId, SourceError, SourceFailure, Span, Stamp, StopReason, Timestamp,
+    AgentMessage, EntryDraft, EntryId, SourceError, SourceFailure, Span, Stamp, StopReason,
+    TakeLeftOut, Timestamp,
 };
 
 use crate::content::Answer;
 use crate::format::Format;
-use crate::input::Input;
+use crate::input::{Input, text_of};
 use crate::json::usage as usage_of;
 use crate::report::ImportReport;
 use crate::results::{MARKS, PendingCall, result_draft};
@@ -43,25 +45,28 @@ struct Message<'a> {
 /// How far behind the beginning of a line its mark stands at most, in bytes.
 const HEAD: usize = 512;
 
-/// Returns where the numbers of a line begin that stands for another.
-fn mark(line: &[u8]) -> Option<usize> {
-    let head = &line[..line.len().min(HEAD)];
-    MARKS.iter().find_map(|mark| {
-        let at = memmem::find(head, mark.as_bytes())?;
-        Some(at + mark.len())
-    })
-}
+/// How many bytes of a log are read at a time, and how many of them may be between what is wanted.
+const BLOCK: u64 = 1024 * 1024;
+const GAP: u64 = 16 * 1024;
 
 /// Gives the lines for which those stand that [`import_without_results`](crate::import_without_results) writes.
 #[derive(Debug, Clone)]
 pub struct ReadLater {
     format: Format,
     logs: Vec<Input>,
+    marks: [Finder<'static>; 2],
 }
+
+/// The number of a log, and a part of it.
+type Place = (usize, Span);
 
 impl ReadLater {
     pub(crate) fn new(format: Format, logs: Vec<Input>) -> Self {
-        Self { format, logs }
+        Self {
+            format,
+            logs,
+            marks: MARKS.map(Finder::new),
+        }
     }
 
     /// Returns the line for which another stands, as [`import`](crate::import) writes it; `None` for a line that stands
@@ -71,16 +76,12 @@ impl ReadLater {
     ///
     /// [`SourceError`] when the log cannot be read.
     pub fn line(&self, line: &[u8]) -> Option<Result<Vec<u8>, SourceError>> {
-        mark(line)?;
+        self.place(line)?;
         let line: Line<'_> = serde_json::from_slice(line).ok()?;
-        let message = line.message;
-        let text = match self.record(message.left)? {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        let (log, offset, len, _) = line.message.left;
+        let bytes = match self.read((log, Span { offset, len }))? {
+            Ok(bytes) => bytes,
             Err(error) => return Some(Err(error)),
-        };
-        let draft = match &*message.role {
-            "assistant" => self.answer(&text, message)?,
-            _ => self.result(&text, message)?,
         };
         let stamp = Stamp {
             id: EntryId::new(&line.id),
@@ -88,22 +89,72 @@ impl ReadLater {
             timestamp: Timestamp::parse(&line.timestamp)?,
             part_of: None,
         };
+        let draft = self.draft(&bytes, line.message)?;
         Some(Ok(draft.stamp(&stamp).into_bytes()))
     }
 
-    /// Returns the record, or the records, in which that stands for which a line stands.
-    ///
-    /// # Errors
-    ///
-    /// [`SourceError`] when the log cannot be read.
-    pub fn source(&self, line: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
-        let at = mark(line)?;
+    /// Returns the time and the message of the line for which another stands; `bytes` are what that leaves out.
+    pub fn message(&self, line: &[u8], bytes: &[u8]) -> Option<(Timestamp, AgentMessage)> {
+        let line: Line<'_> = serde_json::from_slice(line).ok()?;
+        let at = Timestamp::parse(&line.timestamp)?;
+        match self.draft(bytes, line.message)? {
+            EntryDraft::Message(draft) => Some((at, draft.into_message())),
+            _ => None,
+        }
+    }
+
+    /// Gives for each of some lines the record, or the records, in which that stands for which it stands.
+    pub fn left_out(
+        &self,
+        stored: &[u8],
+        lines: &[Range<usize>],
+        take: &mut TakeLeftOut<'_>,
+    ) -> bool {
+        let places = lines.iter().map(|line| self.place(&stored[line.clone()]));
+        let places: Vec<Option<Place>> = places.collect();
+        let mut known: Option<(Place, Cow<'_, [u8]>)> = None;
+        (0..lines.len()).all(|line| {
+            let Some(place) = places[line] else {
+                return take(line, None);
+            };
+            if known.as_ref().is_none_or(|(known, _)| !holds(known, place)) {
+                let reach = reach(place, places[line + 1..].iter().flatten());
+                let read = self
+                    .read(reach)
+                    .map(|read| read.map(|bytes| (reach, bytes)));
+                // Where not all of it is there, this one still may be.
+                let read = match read {
+                    Some(Err(_)) => self
+                        .read(place)
+                        .map(|read| read.map(|bytes| (place, bytes))),
+                    read => read,
+                };
+                known = match read {
+                    None => return take(line, None),
+                    Some(Err(error)) => return take(line, Some(Err(error))),
+                    Some(Ok(read)) => Some(read),
+                };
+            }
+            let bytes = known.as_ref().map_or(&[][..], |((_, from), bytes)| {
+                let (start, len) = (place.1.offset - from.offset, place.1.len);
+                &bytes[start as usize..][..len as usize]
+            });
+            take(line, Some(Ok(bytes)))
+        })
+    }
+
+    /// Returns where that stands for which a line stands.
+    fn place(&self, line: &[u8]) -> Option<Place> {
+        let head = &line[..line.len().min(HEAD)];
+        let mut marks = self.marks.iter();
+        let at = marks.find_map(|mark| Some(mark.find(head)? + mark.needle().len()))?;
         let end = at + memchr::memchr(b']', &line[at..])?;
         let numbers = std::str::from_utf8(&line[at..end]).ok()?;
         let mut numbers = numbers.split(',').map(str::parse::<u64>);
         let mut next = || numbers.next()?.ok();
-        let (log, offset, len) = (next()?, next()?, next()?);
-        self.record((log as usize, offset, u32::try_from(len).ok()?, 0))
+        let (log, offset, len) = (next()? as usize, next()?, next()?);
+        let len = u32::try_from(len).ok()?;
+        Some((log, Span { offset, len }))
     }
 
     /// Returns which reads of the logs have failed so far.
@@ -111,12 +162,17 @@ impl ReadLater {
         self.logs.iter().find_map(|log| log.source.failure())
     }
 
-    fn record(
-        &self,
-        (log, offset, len, _): (usize, u64, u32, usize),
-    ) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
-        let log = self.logs.get(log)?;
-        Some(log.source.line(Span { offset, len }))
+    fn read(&self, (log, span): Place) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
+        Some(self.logs.get(log)?.source.line(span))
+    }
+
+    /// Returns the message whose records are at hand.
+    fn draft(&self, bytes: &[u8], message: Message<'_>) -> Option<EntryDraft> {
+        let text = text_of(bytes);
+        match &*message.role {
+            "assistant" => self.answer(&text, message),
+            _ => self.result(&text, message),
+        }
     }
 
     /// Returns the answer whose records a text holds.
@@ -159,4 +215,23 @@ impl ReadLater {
         let at = message.timestamp.map(Timestamp::from_millis);
         result_draft(call, found.unwrap_or_default(), at, &mut ignored).ok()
     }
+}
+
+/// Returns whether a part of a log is in another.
+fn holds((log, known): &Place, (wanted, span): Place) -> bool {
+    *log == wanted && known.offset <= span.offset && span.end() <= known.end()
+}
+
+/// Returns a part of a log with those behind it that are near enough to be read with it.
+fn reach<'p>((log, first): Place, more: impl Iterator<Item = &'p Place>) -> Place {
+    let mut end = first.end();
+    for (_, span) in more.take_while(|place| place.0 == log) {
+        let is_near = (first.offset..=end + GAP).contains(&span.offset);
+        if !is_near || span.end() - first.offset > BLOCK {
+            break;
+        }
+        end = end.max(span.end());
+    }
+    let len = (end - first.offset) as u32;
+    (log, Span { len, ..first })
 }

@@ -36,6 +36,7 @@ mod examine;
 mod export;
 mod format;
 mod gemini;
+mod ids;
 mod input;
 mod json;
 mod later;

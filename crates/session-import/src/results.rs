@@ -1,6 +1,8 @@
 //! Results of calls: what is known of one, and the message that it becomes. Lines that stand for results and answers
 //! that are read later.
 
+use std::fmt::Write;
+
 use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{
@@ -33,58 +35,85 @@ pub(crate) struct LaterPlace {
     pub block: usize,
 }
 
-/// Returns the line that stands for a result.
+/// Writes the line that stands for a result.
 pub(crate) fn short_result(
+    line: &mut String,
     stamp: &Stamp,
     call: &PendingCall,
     at: Option<Timestamp>,
     place: LaterPlace,
-) -> String {
-    let mut line = short_line(stamp, MARKS[0], place, at);
-    push(&mut line, r#","toolCallId":"#, &call.id);
-    push(&mut line, r#","toolName":"#, &call.name);
-    line + "}}"
+) {
+    begin(line, stamp, MARKS[0], place, at);
+    push(line, r#","toolCallId":"#, &call.id);
+    push(line, r#","toolName":"#, &call.name);
+    line.push_str("}}");
 }
 
-/// Returns the line that stands for an answer.
-pub(crate) fn short_answer(stamp: &Stamp, answer: &Answer, place: LaterPlace) -> String {
-    let mut line = short_line(stamp, MARKS[1], place, answer.at);
-    push(&mut line, r#","provider":"#, &answer.provider);
-    push(&mut line, r#","model":"#, &answer.model);
+/// Writes the line that stands for an answer.
+pub(crate) fn short_answer(line: &mut String, stamp: &Stamp, answer: &Answer, place: LaterPlace) {
+    begin(line, stamp, MARKS[1], place, answer.at);
+    push(line, r#","provider":"#, &answer.provider);
+    push(line, r#","model":"#, &answer.model);
     if let Some(usage) = answer.usage {
         let (input, output) = (usage.input, usage.output);
         let (read, written) = (usage.cache_read, usage.cache_write);
-        line.push_str(&format!(r#","usage":[{input},{output},{read},{written}]"#));
+        line.extend([r#","usage":["#]);
+        numbers(line, &[input, output, read, written]);
+        line.push(']');
     }
     if let Some(stop) = &answer.stop {
-        push(&mut line, r#","stop":"#, stop.name());
+        push(line, r#","stop":"#, stop.name());
     }
-    line + "}}"
+    line.push_str("}}");
 }
 
-/// Returns what both kinds of lines begin with.
-fn short_line(stamp: &Stamp, mark: &str, place: LaterPlace, at: Option<Timestamp>) -> String {
-    let mut line = String::with_capacity(384);
-    push(&mut line, r#"{"type":"message","id":"#, &stamp.id);
+/// Writes what both kinds of lines begin with.
+fn begin(line: &mut String, stamp: &Stamp, mark: &str, place: LaterPlace, at: Option<Timestamp>) {
+    push(line, r#"{"type":"message","id":"#, &stamp.id);
     match &stamp.parent {
-        Some(parent) => push(&mut line, r#","parentId":"#, parent),
+        Some(parent) => push(line, r#","parentId":"#, parent),
         None => line.push_str(r#","parentId":null"#),
     }
-    let (log, block) = (place.log, place.block);
     let Span { offset, len } = place.span;
-    let at = at.map_or_else(|| "null".to_owned(), |at| at.as_millis().to_string());
-    line.push_str(&format!(
-        r#","timestamp":"{}"{mark}{log},{offset},{len},{block}],"timestamp":{at}"#,
-        stamp.timestamp
-    ));
-    line
+    line.push_str(r#","timestamp":""#);
+    // A text takes everything.
+    let _ = write!(line, "{}", stamp.timestamp);
+    line.extend(["\"", mark]);
+    numbers(
+        line,
+        &[place.log as u64, offset, len.into(), place.block as u64],
+    );
+    line.push_str(r#"],"timestamp":"#);
+    match at.map(Timestamp::as_millis) {
+        Some(at) if at >= 0 => numbers(line, &[at as u64]),
+        Some(at) => line.push_str(&at.to_string()),
+        None => line.push_str("null"),
+    }
+}
+
+/// Writes numbers, with commas between them.
+fn numbers(line: &mut String, numbers: &[u64]) {
+    for (place, number) in numbers.iter().enumerate() {
+        if place > 0 {
+            line.push(',');
+        }
+        let mut digits = [0; 20];
+        let (mut from, mut rest) = (digits.len(), *number);
+        while rest > 0 || from == digits.len() {
+            from -= 1;
+            digits[from] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        line.extend(digits[from..].iter().map(|digit| char::from(*digit)));
+    }
 }
 
 /// Adds a member whose value is a text.
 fn push(line: &mut String, key: &str, text: &str) {
     line.push_str(key);
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-    match text.bytes().all(is_plain) {
+    // Without an early end, many bytes are looked at in one step.
+    match text.bytes().fold(true, |all, byte| all & is_plain(byte)) {
         true => line.extend(["\"", text, "\""]),
         false => line.push_str(&Value::from(text).to_string()),
     }

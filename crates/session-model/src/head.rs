@@ -127,10 +127,10 @@ fn plain_role(rest: &[u8]) -> Option<StatedRole> {
 
 /// Splits off a string without escapes, up to its closing quote.
 fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
-    let end = bytes.iter().take(256).position(|byte| *byte == b'"')?;
+    let head = &bytes[..bytes.len().min(256)];
+    let end = memchr::memchr2(b'"', b'\\', head).filter(|end| head[*end] == b'"')?;
     let text = std::str::from_utf8(&bytes[..end]).ok()?;
-    let plain = !text.contains('\\');
-    plain.then_some((text, &bytes[end + 1..]))
+    Some((text, &bytes[end + 1..]))
 }
 
 #[derive(Deserialize, Default)]

@@ -69,7 +69,7 @@ pub use message::{
 };
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};
-pub use source::{LineSource, SourceError, SourceFailure, Span};
+pub use source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
 pub use timestamp::Timestamp;
 pub use tree::{
     AppendEntryError, Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn,

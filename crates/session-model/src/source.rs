@@ -1,6 +1,10 @@
 //! Where the bytes of a session come from: spans of lines, and the trait that resolves them.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use crate::message::AgentMessage;
+use crate::timestamp::Timestamp;
 
 /// The place of one line in a session: byte offset and length, without the line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,6 +52,9 @@ pub struct SourceFailure {
     pub reason: String,
 }
 
+/// Takes the number of a line and what it leaves out, if it leaves anything out; returns whether it wants the next.
+pub type TakeLeftOut<'a> = dyn FnMut(usize, Option<Result<&[u8], SourceError>>) -> bool + 'a;
+
 /// Gives the bytes of a line on demand, so that a session need not be in memory.
 ///
 /// In memory it is a byte vector; over a file it reads blocks. The tree holds
@@ -70,10 +77,18 @@ pub trait LineSource: Send + Sync {
         self.line(span)
     }
 
-    /// Returns bytes in which the texts stand that a stored line leaves out, perhaps written as JSON in another way:
-    /// what a search looks at before it has the line read. `None` where the line leaves nothing out.
-    fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
+    /// Gives for each of some lines in stored bytes, in their order, bytes in which the texts stand that the line leaves
+    /// out, perhaps written as JSON in another way: what a search looks at before it has the line read. Returns false
+    /// once `take` does.
+    fn left_out(&self, stored: &[u8], lines: &[Range<usize>], take: &mut TakeLeftOut<'_>) -> bool {
         let _ = stored;
+        (0..lines.len()).all(|line| take(line, None))
+    }
+
+    /// Returns the time and the message of a line of which `stored` is stored and `left_out` is what it leaves out, as
+    /// far as a search looks at them; `None` where the line must be read.
+    fn message(&self, stored: &[u8], left_out: &[u8]) -> Option<(Timestamp, AgentMessage)> {
+        let _ = (stored, left_out);
         None
     }
 

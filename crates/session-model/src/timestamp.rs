@@ -83,10 +83,26 @@ impl fmt::Display for Timestamp {
         let month = (month + 2) % 12 + 1;
         let (hour, minute) = (rest / 3_600_000, rest / 60_000 % 60);
         let (second, millis) = (rest / 1000 % 60, rest % 1000);
-        write!(
-            f,
-            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z"
-        )
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let parts = [
+            (4, year),
+            (7, month),
+            (10, day),
+            (13, hour),
+            (16, minute),
+            (19, second),
+            (23, millis),
+        ];
+        for (end, mut number) in parts {
+            for digit in text[..end].iter_mut().rev() {
+                if number == 0 {
+                    break;
+                }
+                *digit += (number % 10) as u8;
+                number /= 10;
+            }
+        }
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Session files: opened lazily, appended to under a lock, written anew only elsewhere.
 
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -10,6 +10,8 @@ use std::time::Duration;
 use session_model::{
     Decoded, Decoder, EntryDraft, EntryId, EntryKind, Header, LineSource, SessionTree, stamp_write,
 };
+
+use tempfile::{SpooledData, SpooledTempFile};
 
 use crate::error::{Advice, StoreError};
 use crate::new_file::Contents;
@@ -145,6 +147,29 @@ impl SessionFile {
             elsewhere: Some(Elsewhere::Memory(bytes)),
             ..session
         })
+    }
+
+    /// Opens a session that comes in blocks. It is kept in memory, or if it is longer than `most`, in a file without a
+    /// name.
+    ///
+    /// # Errors
+    /// It cannot be kept, or is no session that this version knows.
+    pub fn of_blocks(
+        path: &Path,
+        blocks: impl IntoIterator<Item = Vec<u8>>,
+        most: usize,
+    ) -> Result<Self, StoreError> {
+        let mut reading = Reading::new(path);
+        let mut kept = SpooledTempFile::new(most);
+        for block in blocks {
+            reading.feed(&block)?;
+            let kept = kept.write_all(&block);
+            kept.map_err(|error| StoreError::io("keep what was read of", path, error))?;
+        }
+        match kept.into_inner() {
+            SpooledData::InMemory(bytes) => reading.finish_over(Arc::new(bytes.into_inner())),
+            SpooledData::OnDisk(file) => reading.finish(file),
+        }
     }
 
     /// Returns the session that `file` holds, whose bytes are known.

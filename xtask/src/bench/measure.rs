@@ -1,14 +1,21 @@
 //! Measuring: fresh processes, ours and the peer's in turns, and the median of each.
 
 use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::live::peak_kilobytes;
 use super::table::{cell, megabytes, millis, quotient};
 use crate::run::{Outcome, output, root, without_settings};
+
+/// How often it is looked what memory a process has needed.
+const WATCH: Duration = Duration::from_millis(2);
 
 /// What is run.
 pub struct Programs {
@@ -183,9 +190,15 @@ fn check_answers(rows: &[Row]) -> Outcome {
 pub fn start_times(programs: &Programs, runs: usize) -> Outcome<String> {
     let (mut own, mut node, mut pi) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs {
-        own.push(whole(Command::new(&programs.agent_cli).arg("--version"))?);
-        node.push(whole(Command::new("node").args(["--eval", "0"]))?);
-        pi.push(whole(&mut peer_command(programs, "idle", Path::new("-"))?)?);
+        own.push(whole(
+            Command::new(&programs.agent_cli).arg("--version"),
+            &[],
+        )?);
+        node.push(whole(Command::new("node").args(["--eval", "0"]), &[])?);
+        pi.push(whole(
+            &mut peer_command(programs, "idle", Path::new("-"))?,
+            &[],
+        )?);
     }
     let millis = |samples: &[Sample]| median_time(samples).map_or(0.0, |time| time as f64 / 1e6);
     Ok(format!(
@@ -199,7 +212,7 @@ pub fn start_times(programs: &Programs, runs: usize) -> Outcome<String> {
 fn ours(programs: &Programs, kind: &str, file: &Path) -> Outcome<Sample> {
     if kind == PROGRAM {
         let mut program = Command::new(&programs.agent_cli);
-        return whole(without_settings(&mut program).arg("context").arg(file));
+        return whole(without_settings(&mut program).arg("context").arg(file), &[]);
     }
     sample(
         Command::new(&programs.child)
@@ -210,7 +223,7 @@ fn ours(programs: &Programs, kind: &str, file: &Path) -> Outcome<Sample> {
 
 fn peer(programs: &Programs, kind: &str, file: &Path) -> Outcome<Sample> {
     if kind == PROGRAM {
-        return whole(&mut peer_command(programs, "context", file)?);
+        return whole(&mut peer_command(programs, "context", file)?, &[]);
     }
     sample(&mut peer_command(programs, kind, file)?)
 }
@@ -236,21 +249,44 @@ pub fn sample(command: &mut Command) -> Outcome<Sample> {
     })
 }
 
-/// Measures a process from outside, from spawning it to its end.
-fn whole(command: &mut Command) -> Outcome<Sample> {
+/// Measures a process from outside: from spawning it to its end, or to its answers to `requests`, if there are any.
+pub fn whole(command: &mut Command, requests: &[Value]) -> Outcome<Sample> {
     let name = command.get_program().to_string_lossy().into_owned();
-    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let failed = |error| format!("cannot run {name}: {error}");
+    let pipe = || match requests {
+        [] => Stdio::null(),
+        _ => Stdio::piped(),
+    };
+    command.stdin(pipe()).stdout(pipe()).stderr(Stdio::null());
     let started = Instant::now();
-    let status = command.status();
-    let elapsed = started.elapsed();
-    let status = status.map_err(|error| format!("cannot run {name}: {error}"))?;
-    match status.success() {
-        true => Ok(Sample {
+    let mut child = command.spawn().map_err(failed)?;
+    let pid = child.id();
+    // What a process has needed is told as long as it runs.
+    let watch = thread::spawn(move || {
+        let peaks = iter::from_fn(|| peak_kilobytes(pid));
+        peaks.inspect(|_| thread::sleep(WATCH)).last()
+    });
+    let mut answered = None;
+    if let (Some(mut to), Some(from)) = (child.stdin.take(), child.stdout.take()) {
+        let mut answers = BufReader::new(from).lines();
+        for request in requests {
+            writeln!(to, "{request}").map_err(failed)?;
+            if request.get("id").is_some() {
+                answers.next().transpose().map_err(failed)?;
+            }
+        }
+        answered = Some(started.elapsed());
+    }
+    let status = child.wait().map_err(failed)?;
+    let elapsed = answered.unwrap_or_else(|| started.elapsed());
+    match status.code() {
+        // Three says that there was nothing to do.
+        Some(0 | 3) => Ok(Sample {
             nanoseconds: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
-            peak_kilobytes: None,
+            peak_kilobytes: watch.join().unwrap_or_default(),
             answer: None,
         }),
-        false => Err(format!("{name} failed: {status}")),
+        _ => Err(format!("{name} failed: {status}")),
     }
 }
 

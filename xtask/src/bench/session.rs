@@ -25,19 +25,27 @@ const FIXED: u64 = 6_000;
 const TAIL: usize = 400;
 
 /// The first moment of a session, in Unix milliseconds.
-const START: i64 = 1_767_225_600_000;
+pub const START: i64 = 1_767_225_600_000;
 
 /// Returns a session of `entries` entries in `folder`, generated when it is not there yet.
 pub fn session(folder: &Path, entries: usize) -> io::Result<PathBuf> {
     let path = folder.join(format!("session-{GENERATION}-{entries}.jsonl"));
+    generated(path, |out| Writer::new(out, entries).run())
+}
+
+/// Returns the path of a file that `write` writes, when it is not there yet.
+pub fn generated(
+    path: PathBuf,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<PathBuf> {
     if path.is_file() {
         return Ok(path);
     }
-    std::fs::create_dir_all(folder)?;
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
     let partial = path.with_extension("partial");
-    let mut writer = Writer::new(BufWriter::new(File::create(&partial)?), entries);
-    writer.run()?;
-    writer.out.flush()?;
+    let mut out = BufWriter::new(File::create(&partial)?);
+    write(&mut out)?;
+    out.flush()?;
     std::fs::rename(&partial, &path)?;
     Ok(path)
 }

@@ -147,6 +147,10 @@ fn compactions(
     counter: &dyn compaction_core::TokenCounter,
 ) -> Vec<CompactionRow> {
     let tree = path.tree();
+    let mut on_path = vec![false; tree.len()];
+    for index in path.entries() {
+        on_path[index.as_usize()] = true;
+    }
     let indices = tree.indices();
     let found = indices.filter(|index| tree.kind(*index) == EntryKind::Compaction);
     let rows = found.filter_map(|index| {
@@ -155,7 +159,7 @@ fn compactions(
             return None;
         };
         Some(CompactionRow {
-            on_path: path.entries().contains(&index),
+            on_path: on_path[index.as_usize()],
             entry_id: entry.id,
             tokens_before: compaction.tokens_before,
             summary_tokens: counter.text(&compaction.summary),

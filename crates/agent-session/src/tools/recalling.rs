@@ -31,9 +31,11 @@ const COUNTED: usize = 16 << 20;
 /// How much is read to count further places in all texts of a search, in bytes.
 const COUNTED_IN_ALL: usize = 256 << 20;
 
-/// A session of fewer entries is searched by one thread, and the most threads that search one.
+/// A session of fewer entries is searched by one thread, the most threads that search one, and how many parts each
+/// takes: some take longer than others.
 const ENTRIES_OF_ONE: usize = 2000;
 const MOST_THREADS: usize = 4;
+const PARTS: usize = 8;
 
 /// Searches a session that stands at `leaf`; `None` when `stop` said so.
 pub fn search(
@@ -50,17 +52,28 @@ pub fn search(
         true => 1,
         false => thread::available_parallelism().map_or(1, |most| most.get().min(MOST_THREADS)),
     };
-    let mut parts = search.parts(threads).into_iter();
-    let own = parts.next()?;
-    let scans = thread::scope(|scope| {
-        let search = &search;
-        let others: Vec<_> = parts
-            .map(|part| scope.spawn(move || search.scan(part, &|| stop())))
-            .collect();
-        let mut scans = vec![search.scan(own, &|| stop())];
-        scans.extend(others.into_iter().map(|other| other.join().ok().flatten()));
-        scans.into_iter().collect::<Option<Vec<_>>>()
+    let parts = search.parts(if threads > 1 { threads * PARTS } else { 1 });
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some(part) = parts.get(number) else {
+                return Some(done);
+            };
+            done.push((number, search.scan(part.clone(), &|| stop())?));
+        }
+    };
+    let mut scans = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let mut scans = work()?;
+        for other in others {
+            scans.extend(other.join().ok().flatten()?);
+        }
+        Some(scans)
     })?;
+    scans.sort_by_key(|(number, _)| *number);
+    let scans = scans.into_iter().map(|(_, scan)| scan).collect();
     search.finish(scans, &|| stop())
 }
 

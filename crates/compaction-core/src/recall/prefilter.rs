@@ -20,12 +20,20 @@ pub(super) struct Signs {
     pub term: bool,
     /// A marker may be in it that excludes the message or the session.
     pub marker: bool,
-    /// The stored line stands for a longer one.
-    leaves_out: bool,
+}
+
+/// What is at hand of the line of an entry.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum AtHand<'a> {
+    Nothing,
+    /// All of it.
+    Line(&'a [u8]),
+    /// What is stored, and what that leaves out.
+    Parts(&'a [u8], &'a [u8]),
 }
 
 /// What is told of each entry, and whether there is more to tell; see [`Prefilter::each`].
-type Found<'a> = dyn FnMut(EntryIndex, Signs, Option<&[u8]>) -> bool + 'a;
+type Found<'a> = dyn FnMut(EntryIndex, Signs, AtHand<'_>) -> bool + 'a;
 
 /// Bytes that several lines stand in, and where each does.
 type Lines<'a> = (Cow<'a, [u8]>, Vec<Range<usize>>);
@@ -34,7 +42,6 @@ type Lines<'a> = (Cow<'a, [u8]>, Vec<Range<usize>>);
 const EVERYTHING: Signs = Signs {
     term: true,
     marker: true,
-    leaves_out: true,
 };
 
 /// Finds the lines that may hold a term.
@@ -72,8 +79,8 @@ impl Prefilter {
         }
     }
 
-    /// Calls `found` for every entry of `rows` with what its line holds, and with the line where that is all of it, in
-    /// their order, until it returns false. Returns false then.
+    /// Calls `found` for every entry of `rows` with what its line holds and what is at hand of it, in their order, until
+    /// it returns false. Returns false then.
     pub fn each(&self, tree: &SessionTree, rows: &[EntryIndex], found: &mut Found<'_>) -> bool {
         let mut from = 0;
         while from < rows.len() {
@@ -86,24 +93,40 @@ impl Prefilter {
             let block = &rows[from..from + more.max(1)];
             from += block.len();
             let Some((bytes, lines)) = stored(tree, block) else {
-                if !block.iter().all(|index| found(*index, EVERYTHING, None)) {
+                let mut all = block.iter();
+                if !all.all(|index| found(*index, EVERYTHING, AtHand::Nothing)) {
                     return false;
                 }
                 continue;
             };
-            let signs = self.signs(tree, &bytes, &lines);
-            for ((index, signs), line) in block.iter().zip(signs).zip(lines) {
-                let line = (!signs.leaves_out).then(|| &bytes[line]);
-                if !found(*index, signs, line) {
-                    return false;
-                }
+            let signs = self.signs(&bytes, &lines);
+            let all = tree.left_out(&bytes, &lines, &mut |number, more| {
+                let (line, mut signs) = (&bytes[lines[number].clone()], signs[number]);
+                let at_hand = match more {
+                    None => AtHand::Line(line),
+                    Some(Ok(more)) => {
+                        let is_match = |runs: &AhoCorasick| runs.is_match(more);
+                        signs.term |= self.runs.as_ref().is_some_and(is_match)
+                            || self.escapes(more).next().is_some();
+                        signs.marker |= self.marker.find(more).is_some();
+                        AtHand::Parts(line, more)
+                    }
+                    Some(Err(_)) => {
+                        signs = EVERYTHING;
+                        AtHand::Nothing
+                    }
+                };
+                found(block[number], signs, at_hand)
+            });
+            if !all {
+                return false;
             }
         }
         true
     }
 
     /// Returns what the lines of a block hold.
-    fn signs(&self, tree: &SessionTree, bytes: &[u8], lines: &[Range<usize>]) -> Vec<Signs> {
+    fn signs(&self, bytes: &[u8], lines: &[Range<usize>]) -> Vec<Signs> {
         let mut signs = vec![
             Signs {
                 term: self.runs.is_none(),
@@ -118,19 +141,6 @@ impl Prefilter {
             let escapes = self.escapes(bytes);
             mark(lines, escapes, |line| signs[line].term = true);
             mark_hits(runs, bytes, lines, |line| signs[line].term = true);
-        }
-        for (signs, line) in signs.iter_mut().zip(lines) {
-            match tree.left_out(&bytes[line.clone()]) {
-                None => {}
-                Some(Ok(more)) => {
-                    signs.leaves_out = true;
-                    let is_match = |runs: &AhoCorasick| runs.is_match(&*more);
-                    signs.term |= self.runs.as_ref().is_some_and(is_match)
-                        || self.escapes(&more).next().is_some();
-                    signs.marker |= self.marker.find(&more).is_some();
-                }
-                Some(Err(_)) => *signs = EVERYTHING,
-            }
         }
         signs
     }

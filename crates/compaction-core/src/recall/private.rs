@@ -1,6 +1,9 @@
 //! What an author keeps from being searched: `<private>` spans, and markers that exclude a message or a session.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// What every marker contains. No writer of JSON escapes any of these bytes.
 pub(super) const MARKER_BYTES: &[u8] = b"EPISODIC-MEMORY";
@@ -23,8 +26,8 @@ const REMOVED: &str = "[private]";
 
 /// Returns whether a text carries a marker that excludes it.
 pub fn is_excluded(text: &str) -> bool {
-    let may_have = memchr::memmem::find(text.as_bytes(), MARKER_BYTES).is_some();
-    may_have
+    static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(MARKER_BYTES));
+    FINDER.find(text.as_bytes()).is_some()
         && MARKERS.iter().any(|(begin, end)| {
             let mut places = text.match_indices(begin);
             places.any(|(at, _)| text[at + begin.len()..].trim_start().starts_with(end))

@@ -22,6 +22,8 @@ const WEAK_SHARE: f64 = 0.05;
 /// An entry that may match.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
+    /// How good it is, once it is ranked.
+    pub score: f64,
     pub index: EntryIndex,
     pub author: Author,
     pub place: Place,
@@ -39,10 +41,13 @@ pub(super) struct Candidate {
     pub answers: Option<String>,
 }
 
-/// What is found, in order.
+/// How many of the best entries are compared by the file whose reading they are.
+const COMPARED: usize = 400;
+
+/// What is found.
 #[derive(Debug, Default)]
 pub(super) struct Ranked {
-    pub found: Vec<(f64, Candidate)>,
+    pub found: Vec<Candidate>,
     /// How many match that stand elsewhere.
     pub elsewhere: usize,
 }
@@ -50,15 +55,14 @@ pub(super) struct Ranked {
 /// Ranks the candidates among `searched` entries whose texts have `average` bytes. Those that `wanted` is false of
 /// match elsewhere: they are counted and nothing else.
 pub(super) fn rank(
-    candidates: Vec<Candidate>,
+    mut inside: Vec<Candidate>,
     terms: &Terms,
     searched: usize,
     average: f64,
     wanted: &dyn Fn(Place) -> bool,
 ) -> Ranked {
-    let (mut inside, outside): (Vec<_>, Vec<_>) = candidates
-        .into_iter()
-        .partition(|candidate| wanted(candidate.place));
+    let outside = inside.extract_if(.., |candidate| !wanted(candidate.place));
+    let outside: Vec<_> = outside.collect();
     let rarity: Vec<f64> = (0..terms.terms.len().max(1))
         .map(|term| {
             let best = inside.iter().map(|candidate| candidate.weights[term].1);
@@ -87,7 +91,7 @@ pub(super) fn rank(
     let elsewhere = elsewhere.count();
     inside.retain(|candidate| share(candidate) >= least);
     let all: f64 = rarity.iter().sum();
-    let scored = inside.into_iter().map(|candidate| {
+    for candidate in &mut inside {
         let length = candidate.length as f64 / average.max(1.0);
         let spread = SATURATION * (1.0 - LENGTH + LENGTH * length);
         let terms = candidate.weights.iter().zip(&rarity);
@@ -98,12 +102,13 @@ pub(super) fn rank(
             })
             .sum();
         let verbatim = if candidate.phrase { all } else { 0.0 };
-        let score = (sum + verbatim) * of_author(candidate.author) * of_place(candidate.place);
-        (score, candidate)
-    });
-    let mut found: Vec<(f64, Candidate)> = scored.collect();
-    found.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(b.index.cmp(&a.index)));
-    Ranked { found, elsewhere }
+        candidate.score =
+            (sum + verbatim) * of_author(candidate.author) * of_place(candidate.place);
+    }
+    Ranked {
+        found: inside,
+        elsewhere,
+    }
 }
 
 /// What the user said weighs more than what the model said, and that more than what tools print.
@@ -129,47 +134,72 @@ const fn of_place(place: Place) -> f64 {
 /// Several entries that say the same, of which the newest is shown.
 #[derive(Debug)]
 pub(super) struct Group {
+    /// That of the best.
     pub score: f64,
     pub newest: Candidate,
     /// How many others there are.
     pub copies: usize,
 }
 
-/// Folds what is the same to the newest of it: entries of the same text, and those that `file` names the same file of.
+/// Folds what is the same to the newest of it: entries of the same text, and of the best those that `file` names the
+/// same file of. Returns the groups in order; what is behind the first `most` may be missing.
 pub(super) fn group(
-    found: Vec<(f64, Candidate)>,
-    mut file: impl FnMut(usize, &Candidate) -> Option<String>,
+    mut found: Vec<Candidate>,
+    most: usize,
+    file: impl Fn(&Candidate) -> Option<String>,
 ) -> Vec<Group> {
+    let order = |one: &Candidate, other: &Candidate| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then(other.index.cmp(&one.index))
+    };
+    if found.len() > COMPARED {
+        found.select_nth_unstable_by(COMPARED, order);
+    }
+    let mut rest = found.split_off(COMPARED.min(found.len()));
+    found.sort_unstable_by(order);
     let mut groups: Vec<Group> = Vec::new();
     let mut by_text: HashMap<u64, usize> = HashMap::new();
     let mut by_file: BTreeMap<String, usize> = BTreeMap::new();
-    for (number, (score, candidate)) in found.into_iter().enumerate() {
-        let path = file(number, &candidate);
+    for candidate in found {
+        let path = file(&candidate);
         let hash = candidate.hash;
         let same_text = by_text.get(&hash);
         let same_file = path.as_ref().and_then(|path| by_file.get(path));
-        let at = match same_text.or(same_file) {
-            Some(at) => {
-                let group = &mut groups[*at];
-                group.copies += 1;
-                if candidate.index > group.newest.index {
-                    group.newest = candidate;
-                }
-                *at
-            }
-            None => {
-                groups.push(Group {
-                    score,
-                    newest: candidate,
-                    copies: 0,
-                });
-                groups.len() - 1
-            }
-        };
+        let at = same_text.or(same_file).copied();
+        let at = add(&mut groups, at, candidate);
         by_text.insert(hash, at);
         if let Some(path) = path {
             by_file.insert(path, at);
         }
     }
+    let is_short = groups.len() < most;
+    if is_short {
+        rest.sort_unstable_by(order);
+    }
+    for candidate in rest {
+        let hash = candidate.hash;
+        let same = by_text.get(&hash).copied();
+        if is_short || same.is_some() {
+            by_text.insert(hash, add(&mut groups, same, candidate));
+        }
+    }
     groups
+}
+
+/// Adds an entry to a group, or as a new one; returns which.
+fn add(groups: &mut Vec<Group>, at: Option<usize>, candidate: Candidate) -> usize {
+    let Some(at) = at else {
+        groups.push(Group {
+            score: candidate.score,
+            newest: candidate,
+            copies: 0,
+        });
+        return groups.len() - 1;
+    };
+    let group = &mut groups[at];
+    group.copies += 1;
+    if candidate.index > group.newest.index {
+        group.newest = candidate;
+    }
+    at
 }

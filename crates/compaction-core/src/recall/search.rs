@@ -1,6 +1,6 @@
 //! The search: entries that may match are read, counted and ranked, and the best are shown.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use memchr::memmem;
@@ -11,13 +11,10 @@ use crate::recall::entry_text::{Author, EntryText, Gate, call_of, call_text, ent
 use crate::recall::excerpt::excerpts;
 use crate::recall::filter::{Place, Places, speaks};
 use crate::recall::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
-use crate::recall::prefilter::{Prefilter, Signs};
+use crate::recall::prefilter::{AtHand, Prefilter, Signs};
 use crate::recall::rank::{Candidate, Group, group, rank};
 use crate::recall::terms::{self, Terms, fold};
 use crate::recall::{Query, Recall, RecallRequest, Recalled};
-
-/// How many of the best entries are compared by the file whose reading they are.
-const COMPARED: usize = 400;
 
 /// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
 const LEAST_SCORE: f64 = 0.4;
@@ -98,11 +95,11 @@ impl<'a> RecallSearch<'a> {
         let tree = self.path.tree();
         let all = self
             .prefilter
-            .each(tree, &self.rows[part], &mut |index, signs, line| {
+            .each(tree, &self.rows[part], &mut |index, signs, at_hand| {
                 if stop() {
                     return false;
                 }
-                self.visit(index, signs, line, &mut scan);
+                self.visit(index, signs, at_hand, &mut scan);
                 true
             });
         all.then_some(scan)
@@ -111,6 +108,8 @@ impl<'a> RecallSearch<'a> {
     /// Ranks what was found; `None` when `stop` said so.
     pub fn finish(&self, scans: Vec<Scan>, stop: &dyn Fn() -> bool) -> Option<Recall> {
         let mut all = Scan::default();
+        let candidates = scans.iter().map(|scan| scan.candidates.len());
+        all.candidates.reserve_exact(candidates.sum());
         for scan in scans {
             all.candidates.extend(scan.candidates);
             all.searched += scan.searched;
@@ -151,9 +150,8 @@ impl<'a> RecallSearch<'a> {
             recall.fit(&mut |_| Vec::new(), self.request);
             return Some(recall);
         }
-        let mut groups = group(ranked.found, |number, candidate| {
-            (number < COMPARED).then(|| self.file_read(candidate))?
-        });
+        let most = self.request.entries;
+        let mut groups = group(ranked.found, most, |candidate| self.file_read(candidate));
         // What fits words far less than the best is counted, not shown; who asks by a pattern means each match.
         let best = groups.first().filter(|_| !self.terms.terms.is_empty());
         let least = best.map_or(0.0, |best| best.score * LEAST_SCORE);
@@ -202,8 +200,8 @@ impl<'a> RecallSearch<'a> {
         self.request.except != Some(index) && self.places.is_on_branch(index)
     }
 
-    /// Looks at an entry; `line` is its line, where that is at hand.
-    fn visit(&self, index: EntryIndex, signs: Signs, line: Option<&[u8]>, scan: &mut Scan) {
+    /// Looks at an entry.
+    fn visit(&self, index: EntryIndex, signs: Signs, at_hand: AtHand<'_>, scan: &mut Scan) {
         let filters = &self.request.filters;
         let place = self.places.place(index);
         let is_admitted = self.is_admitted(index);
@@ -215,7 +213,11 @@ impl<'a> RecallSearch<'a> {
             return;
         }
         let tree = self.tree();
-        let entry = line.map_or_else(|| tree.entry(index), |line| tree.entry_of_line(index, line));
+        let entry = match at_hand {
+            AtHand::Nothing => tree.entry(index),
+            AtHand::Line(line) => tree.entry_of_line(index, line),
+            AtHand::Parts(stored, left_out) => tree.entry_of_parts(index, stored, left_out),
+        };
         let Ok(entry) = entry else {
             scan.unreadable += usize::from(counts);
             return;
@@ -268,9 +270,9 @@ impl<'a> RecallSearch<'a> {
             }
         };
         (matches > 0).then(|| {
-            let mut hasher = DefaultHasher::new();
-            text.text.trim().hash(&mut hasher);
+            let hasher = BuildHasherDefault::<DefaultHasher>::default();
             Candidate {
+                score: 0.0,
                 index,
                 author: text.author,
                 place,
@@ -278,7 +280,7 @@ impl<'a> RecallSearch<'a> {
                 phrase,
                 length: text.text.len(),
                 matches,
-                hash: hasher.finish(),
+                hash: hasher.hash_one(text.text.trim()),
                 answers: text.answers,
             }
         })

@@ -190,7 +190,14 @@ pub(super) fn fold(text: &str) -> String {
     let mut folded = text.to_ascii_lowercase();
     let mut at = 0;
     let beyond = |byte: &u8| !byte.is_ascii();
-    while let Some(next) = text.as_bytes()[at..].iter().position(beyond) {
+    loop {
+        // Whole pieces are looked at faster than bytes.
+        let pieces = text.as_bytes()[at..].chunks(64);
+        at += 64 * pieces.take_while(|piece| piece.is_ascii()).count();
+        let rest = text.as_bytes().get(at..).unwrap_or_default();
+        let Some(next) = rest.iter().position(beyond) else {
+            break;
+        };
         at += next;
         let Some(character) = text[at..].chars().next() else {
             break;

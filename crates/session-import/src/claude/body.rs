@@ -150,7 +150,8 @@ impl Bodies<'_> {
         let mut calls = Vec::new();
         let (mut is_synthetic, mut says) = (false, false);
         for index in &unit.records {
-            let known = self.scan.parts.get(index).filter(|_| later.is_some());
+            let known = self.scan.parts[*index].as_deref();
+            let known = known.filter(|_| later.is_some());
             let part = match known {
                 Some(known) => known.clone(),
                 None => {
@@ -187,7 +188,7 @@ impl Bodies<'_> {
     /// Returns where the lines of an answer stand that is read later: right behind each other.
     fn left(&self, emitter: &Emitter<'_>, unit: &Unit) -> Option<LaterPlace> {
         let record = |index: &usize| &self.scan.records.list[*index];
-        let part = |index: &usize| self.scan.parts.get(index);
+        let part = |index: &usize| self.scan.parts[*index].as_deref();
         let mut pairs = unit.records.windows(2);
         let is_later = emitter.reads_later()
             && pairs.all(|pair| record(&pair[0]).line + 1 == record(&pair[1]).line)

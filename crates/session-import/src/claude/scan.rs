@@ -1,6 +1,6 @@
 //! The first pass: heads of records, without their bodies.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
@@ -19,8 +19,8 @@ use crate::threads::{Boundary, Kind, Record, Records};
 pub(super) struct Scan {
     pub records: Records,
     pub title: Option<String>,
-    /// What the lines of answers add to them, without their blocks.
-    pub parts: HashMap<usize, Part>,
+    /// For each record what it adds to an answer, without its blocks, if it is a line of one.
+    pub parts: Vec<Option<Box<Part>>>,
     /// Hashes of what messages with the role of the user say.
     user_texts: BTreeSet<u64>,
     /// How good the title is.
@@ -41,7 +41,7 @@ struct Block {
 /// A record that may be a link of the chain.
 struct Seen {
     record: Record,
-    part: Option<Part>,
+    part: Option<Box<Part>>,
     /// Hashes of what it says, if it has the role of the user.
     texts: Vec<u64>,
     /// What is counted as not mapped.
@@ -190,7 +190,7 @@ impl Scan {
             report.skip(&skipped);
         }
         self.user_texts.extend(seen.texts);
-        self.parts.extend(seen.part.map(|part| (place, part)));
+        self.parts.push(seen.part);
         self.records.list.push(seen.record);
     }
 }
@@ -200,19 +200,19 @@ fn kind_of(
     name: &str,
     object: &Object<'_>,
     texts: &mut Vec<u64>,
-    part: &mut Option<Part>,
+    part: &mut Option<Box<Part>>,
 ) -> (Kind, Option<Boundary>) {
     let boxed = |texts: Vec<String>| texts.into_iter().map(Into::into).collect();
     let kind = match name {
         "assistant" => {
             let mut ignored = ImportReport::new(Format::ClaudeCode);
-            let found = Part::of(object, &mut ignored, false);
+            let mut found = Part::of(object, &mut ignored, false);
             let calls = found.calls.iter().map(|call| call.id.as_str().into());
             let kind = Kind::Answer {
                 calls: calls.collect(),
-                message_id: found.id.clone(),
+                message_id: found.id.take(),
             };
-            *part = Some(found);
+            *part = Some(Box::new(found));
             kind
         }
         "user" if object.flag("isCompactSummary") => Kind::Summary,

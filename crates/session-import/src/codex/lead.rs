@@ -4,7 +4,6 @@ use memchr::memmem;
 
 use super::items::is_output;
 use super::scan::Scan;
-use crate::emitter::PendingCall;
 
 /// The leading members of a record and of its payload, as far as they are plain texts and numbers.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -83,9 +82,9 @@ impl<'a> Lead<'a> {
         }
     }
 
-    /// Returns the calls, one or none, of a record that is a part of an answer, which can be read later; `None` where
-    /// the record must be read to know.
-    pub fn calls(&self) -> Option<Option<PendingCall>> {
+    /// Returns the id and the name of the call, if there is one, of a record that is a part of an answer, which can be
+    /// read later; `None` where the record must be read to know.
+    pub fn calls(&self) -> Option<Option<(&'a str, &'a str)>> {
         let has = |what: &str| memmem::find(self.rest, what.as_bytes()).is_some();
         let is_known = !self.id.is_empty() || !has(r#""id":"#);
         if self.kind != "response_item" || !is_known || has("compaction_output") {
@@ -99,10 +98,7 @@ impl<'a> Lead<'a> {
                     "" => self.call_id_behind()?,
                     id => id,
                 };
-                Some(Some(PendingCall {
-                    id: id.to_owned(),
-                    name: self.name.to_owned(),
-                }))
+                Some(Some((id, self.name)))
             }
             _ => None,
         }
@@ -175,10 +171,7 @@ fn member(text: &[u8]) -> Option<(&[u8], Value<'_>)> {
 
 /// Returns a text up to its quote, if it is short and has no escape, and what follows the quote.
 fn plain(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = bytes
-        .iter()
-        .take(256)
-        .position(|byte| matches!(byte, b'"' | b'\\'))?;
+    let end = memchr::memchr2(b'"', b'\\', &bytes[..bytes.len().min(256)])?;
     (bytes[end] == b'"').then(|| (&bytes[..end], &bytes[end + 1..]))
 }
 
@@ -218,7 +211,7 @@ mod tests {
             let line =
                 format!(r#"{{"timestamp":"t","type":"response_item","payload":{{{payload}}}}}"#);
             let calls = Lead::of(line.as_bytes()).unwrap().calls();
-            calls.map(|call| call.map(|call| (call.id, call.name)))
+            calls.map(|call| call.map(|(id, name)| (id.to_owned(), name.to_owned())))
         };
         let call = r#""type":"function_call","name":"run","arguments":"{\"call_id\":\"x\"}""#;
         let want = Some(Some(("c".to_owned(), "run".to_owned())));

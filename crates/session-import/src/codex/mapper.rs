@@ -1,14 +1,16 @@
 //! The second pass: records in their order, as entries.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use session_model::json::RawJson;
 use session_model::{EntryDraft, EntryId, ModelRef, Timestamp};
 
 use super::compacted::kept_text;
 use super::items::{self, answer_part, is_output, message_parts, output_of};
-use super::scan::{At, Output, Scan, is_native};
-use super::steps::{Part, Step};
+use super::outputs::Outputs;
+use super::scan::{At, Scan, is_native};
+use super::steps::Step;
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
@@ -49,15 +51,11 @@ pub(super) struct Mapper<'a, 'w> {
     pub totals: BTreeSet<(u64, u64, u64)>,
     /// The next usage is that of a summary.
     pub is_summary: bool,
-    outputs: HashMap<String, VecDeque<Output>>,
+    outputs: Outputs,
 }
 
 impl<'a, 'w> Mapper<'a, 'w> {
-    pub fn new(
-        scan: &'a Scan,
-        outputs: HashMap<String, VecDeque<Output>>,
-        emitter: Emitter<'w>,
-    ) -> Self {
+    pub fn new(scan: &'a Scan, outputs: Outputs, emitter: Emitter<'w>) -> Self {
         Self {
             scan,
             leaf: emitter.root.clone(),
@@ -93,14 +91,31 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Takes the next line.
-    pub fn step(&mut self, step: Step, here: At) -> Result<(), ImportError> {
+    /// Takes the next line; the ranges of its step are those of `texts`.
+    pub fn step(&mut self, step: Step, texts: &str, here: At) -> Result<(), ImportError> {
         let segment = &self.scan.segments[here.segment];
+        let is_done = match &step {
+            Step::Output(call_id) => self.is_taken(&texts[call_id.clone()]),
+            Step::Part { id, at, call } => {
+                let call = call.as_ref();
+                let call = call.map(|(id, name)| (&texts[id.clone()], &texts[name.clone()]));
+                self.leave(&texts[id.clone()], *at, call, here)?
+            }
+            Step::Usage {
+                response,
+                usage,
+                at,
+            } => {
+                self.is_summary |= self.scan.summaries.contains(&texts[response.clone()]);
+                self.take_usage(*usage, *at)?;
+                true
+            }
+            Step::Whole(_) => false,
+        };
         let text = match step {
-            Step::Output(call_id) if self.is_taken(&call_id) => return Ok(()),
-            Step::Part(part) if self.leave(&part, here)? => return Ok(()),
-            Step::Whole(text) => text,
-            Step::Output(_) | Step::Part(_) => segment.input.text(here.span)?.into_owned(),
+            _ if is_done => return Ok(()),
+            Step::Whole(text) => Cow::Borrowed(&texts[text]),
+            _ => segment.input.text(here.span)?,
         };
         match Object::parse(&text) {
             Some(record) if segment.has(record.count("ordinal")) => self.take(&record, here),
@@ -272,12 +287,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
             }
         }
         // A result that a call has taken is not among those that are left.
-        let is_left = self.outputs.get(&id).is_some_and(|left| !left.is_empty());
-        if !is_left {
+        if self.outputs.take(&id).is_none() {
             return Ok(());
-        }
-        if let Some(left) = self.outputs.get_mut(&id) {
-            left.pop_front();
         }
         self.close()?;
         let mut result = output_of(&mut self.emitter.report, item);
@@ -288,14 +299,23 @@ impl<'a, 'w> Mapper<'a, 'w> {
     }
 
     /// Leaves a part of an answer where it is, unless something of the answer was read; returns whether it did.
-    fn leave(&mut self, part: &Part, here: At) -> Result<bool, ImportError> {
+    fn leave(
+        &mut self,
+        id: &str,
+        at: Timestamp,
+        call: Option<(&str, &str)>,
+        here: At,
+    ) -> Result<bool, ImportError> {
         let going_on = self.open.as_ref().filter(|open| !open.is_closed);
         let from = going_on.map_or(Some(here), |open| open.left);
         let left = from.and_then(|from| from.to(here));
         if left.is_some() {
-            let open = self.begin(&part.id, Some(part.at))?;
+            let open = self.begin(id, Some(at))?;
             open.left = left;
-            open.calls.extend(part.call.clone());
+            open.calls.extend(call.map(|(id, name)| PendingCall {
+                id: id.to_owned(),
+                name: name.to_owned(),
+            }));
         }
         Ok(left.is_some())
     }
@@ -338,9 +358,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         };
         let mut results = Vec::new();
         for call in open.calls {
-            let found = self.outputs.get_mut(&call.id);
-            let found = found.and_then(VecDeque::pop_front);
-            let result = found.map(|output| self.read_output(output)).transpose()?;
+            let result = self.read_output(&call.id)?;
             results.push((call, result));
         }
         let place = self.place(open.answer.at);
@@ -363,9 +381,11 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Returns a result of a call; or only where it stands, if it is read later.
-    fn read_output(&mut self, output: Output) -> Result<CallResult, ImportError> {
-        let At { segment, span } = output.at;
+    /// Returns the next result of a call; or only where it stands, if it is read later.
+    fn read_output(&mut self, call: &str) -> Result<Option<CallResult>, ImportError> {
+        let Some((At { segment, span }, at, id)) = self.outputs.take(call) else {
+            return Ok(None);
+        };
         let found = match self.emitter.reads_later() {
             true => CallResult {
                 later: Some(LaterPlace {
@@ -380,11 +400,11 @@ impl<'a, 'w> Mapper<'a, 'w> {
                 items::read_result(&text, &mut self.emitter.report)
             }
         };
-        Ok(CallResult {
-            id: output.id.unwrap_or_default().into(),
-            at: output.time,
+        Ok(Some(CallResult {
+            id: id.to_owned(),
+            at,
             ..found
-        })
+        }))
     }
 
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {

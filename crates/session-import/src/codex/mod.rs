@@ -5,6 +5,7 @@ mod events;
 mod items;
 mod lead;
 mod mapper;
+mod outputs;
 mod scan;
 mod steps;
 
@@ -23,7 +24,7 @@ pub(crate) const API: &str = "openai-responses";
 pub(crate) use items::{is_call, is_output, read_answer, read_result};
 use mapper::Mapper;
 use scan::{At, scan};
-use steps::Step;
+use steps::Steps;
 
 pub(crate) fn import(
     input: &Input,
@@ -54,14 +55,11 @@ pub(crate) fn import(
         segment.input.folded(
             segment.end,
             &mut ignored,
-            |steps: &mut Vec<_>, line| {
-                let step = Step::of(line, &scan, segment, later);
-                steps.extend(step.map(|step| (line.span, step)));
-            },
+            |steps: &mut Steps, line| steps.take(line, &scan, segment, later),
             |steps, _, _| {
-                let mut steps = steps.into_iter();
-                let segment = index;
-                steps.try_for_each(|(span, step)| mapper.step(step, At { segment, span }))
+                let mut list = steps.list.into_iter();
+                let (segment, texts) = (index, &*steps.texts);
+                list.try_for_each(|(span, step)| mapper.step(step, texts, At { segment, span }))
             },
         )?;
     }

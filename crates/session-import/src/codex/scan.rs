@@ -1,12 +1,12 @@
 //! The first pass: which logs the history is made of, where results stand, and which kinds of records there are.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::BTreeSet;
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
 
 use super::items::is_output;
 use super::lead::Lead;
+use super::outputs::Outputs;
 use crate::FindSession;
 use crate::emitter::Emitter;
 use crate::error::ImportError;
@@ -60,13 +60,6 @@ impl At {
     }
 }
 
-/// A result of a call.
-pub(super) struct Output {
-    pub at: At,
-    pub id: Option<Box<str>>,
-    pub time: Option<Timestamp>,
-}
-
 /// What the first pass found.
 #[derive(Default)]
 pub(super) struct Scan {
@@ -77,8 +70,7 @@ pub(super) struct Scan {
     pub provider: String,
     /// What is kept of the first record, as JSON.
     pub meta: String,
-    /// The results of each call, in their order.
-    pub outputs: HashMap<String, VecDeque<Output>>,
+    pub outputs: Outputs,
     /// Messages of the user are items, so that events repeat them.
     pub has_user_items: bool,
     /// Answers are items, so that events repeat them.
@@ -149,6 +141,7 @@ pub(super) fn scan(
         )?;
     }
     scan.segments = segments;
+    scan.outputs = scan.outputs.indexed();
     Ok(scan)
 }
 
@@ -231,12 +224,7 @@ impl Scan {
     fn add(&mut self, block: Block, report: &mut ImportReport) -> Vec<String> {
         report.add_heads(block.report);
         let found = block.scan;
-        for (id, outputs) in found.outputs {
-            match self.outputs.entry(id) {
-                Entry::Occupied(mut known) => known.get_mut().extend(outputs),
-                Entry::Vacant(free) => drop(free.insert(outputs)),
-            }
-        }
+        self.outputs.append(found.outputs);
         self.begun = self.begun.or(found.begun);
         self.title = found.title.or(self.title.take());
         self.has_user_items |= found.has_user_items;
@@ -271,15 +259,8 @@ impl Scan {
                 self.has_user_items |= lead.payload == "message" && lead.role == "user";
                 self.has_answer_items |= lead.payload == "message" && lead.role == "assistant";
                 if is_output(lead.payload) && !lead.call_id.is_empty() {
-                    let outputs = self.outputs.entry(lead.call_id.to_owned());
-                    let output = Output {
-                        at,
-                        id: Some(lead.id).filter(|id| !id.is_empty()).map(Into::into),
-                        time: Timestamp::parse(lead.at),
-                    };
-                    outputs
-                        .or_insert_with(|| VecDeque::with_capacity(1))
-                        .push_back(output);
+                    let time = Timestamp::parse(lead.at);
+                    self.outputs.push(lead.call_id, lead.id, at, time);
                 }
             }
             "token_usage_record" => self.has_usage_records = true,

@@ -1,50 +1,89 @@
 //! What the second pass does with lines, as far as each tells by itself: that is found out on other threads.
 
-use session_model::Timestamp;
+use std::ops::Range;
 
-use super::items::is_output;
+use session_model::{Span, Timestamp, Usage};
+
+use super::items::{is_output, usage_of};
 use super::lead::Lead;
 use super::scan::{Scan, Segment};
-use crate::emitter::PendingCall;
 use crate::input::Line;
+use crate::json::Object;
 
-/// A part of an answer that can be read later.
-pub(super) struct Part {
-    pub id: Box<str>,
-    pub at: Timestamp,
-    pub call: Option<PendingCall>,
-}
+/// The type of records of usage.
+const USAGE: &str = "token_usage_record";
 
-/// What the second pass does with a line.
+/// What the second pass does with a line. Ranges are those of texts of the block.
 pub(super) enum Step {
     /// Takes a result of the call with this id.
-    Output(Box<str>),
-    /// Leaves a part of an answer where it is.
-    Part(Part),
+    Output(Range<usize>),
+    /// Leaves a part of an answer where it is, as far as that is possible: its id, and the id and the name of its call.
+    Part {
+        id: Range<usize>,
+        at: Timestamp,
+        call: Option<(Range<usize>, Range<usize>)>,
+    },
+    /// Takes usage of the response with this id.
+    Usage {
+        response: Range<usize>,
+        usage: Usage,
+        at: Option<Timestamp>,
+    },
     /// Reads it.
-    Whole(String),
+    Whole(Range<usize>),
 }
 
-impl Step {
-    /// Returns what is done with a line, if anything is; parts of answers are read unless they can be read `later`.
-    pub fn of(line: &Line<'_>, scan: &Scan, segment: &Segment, later: bool) -> Option<Self> {
-        let whole = || Self::Whole(line.text().into_owned());
+/// What is done with the lines of a block.
+#[derive(Default)]
+pub(super) struct Steps {
+    pub list: Vec<(Span, Step)>,
+    pub texts: String,
+}
+
+impl Steps {
+    /// Takes in what is done with a line, if anything is; parts of answers are read unless they can be read `later`.
+    pub fn take(&mut self, line: &Line<'_>, scan: &Scan, segment: &Segment, later: bool) {
         let lead = Lead::of(line.bytes).filter(|lead| segment.has(lead.ordinal));
-        let Some(lead) = lead else {
-            return Some(whole());
+        let step = match lead {
+            Some(lead) if lead.is_display(scan) => return,
+            Some(lead) if is_output(lead.payload) => Some(Step::Output(self.add(lead.call_id))),
+            Some(lead) if lead.kind == USAGE => self.usage(line, segment),
+            Some(lead) if later => self.part(&lead),
+            _ => None,
         };
-        if lead.is_display(scan) {
+        let step = step.unwrap_or_else(|| Step::Whole(self.add(&line.text())));
+        self.list.push((line.span, step));
+    }
+
+    fn usage(&mut self, line: &Line<'_>, segment: &Segment) -> Option<Step> {
+        let text = line.text();
+        let record = Object::parse(&text)?;
+        // What is written twice may say something else behind the beginning.
+        if record.text("type").as_deref() != Some(USAGE) || !segment.has(record.count("ordinal")) {
             return None;
         }
-        if is_output(lead.payload) {
-            return Some(Self::Output(lead.call_id.into()));
-        }
-        let at = Timestamp::parse(lead.at).filter(|_| later);
-        let part = at.and_then(|at| {
-            let call = lead.calls()?;
-            let id = lead.id.into();
-            Some(Self::Part(Part { id, at, call }))
-        });
-        Some(part.unwrap_or_else(whole))
+        let payload = record.object("payload").unwrap_or_default();
+        let usage = payload.object("usage").unwrap_or_default();
+        Some(Step::Usage {
+            response: self.add(&payload.text("response_id").unwrap_or_default()),
+            usage: usage_of(&usage),
+            at: record.time("timestamp"),
+        })
+    }
+
+    fn part(&mut self, lead: &Lead<'_>) -> Option<Step> {
+        let at = Timestamp::parse(lead.at)?;
+        let call = lead.calls()?;
+        Some(Step::Part {
+            id: self.add(lead.id),
+            at,
+            call: call.map(|(id, name)| (self.add(id), self.add(name))),
+        })
+    }
+
+    fn add(&mut self, text: &str) -> Range<usize> {
+        let start = self.texts.len();
+        self.texts.push_str(text);
+        start..self.texts.len()
     }
 }

@@ -10,6 +10,7 @@ mod unfinished;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
@@ -17,7 +18,7 @@ use hashbrown::HashTable;
 use crate::body::{BodyError, Known, ReadEntry, read_entry};
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::head::{Header, StatedRole};
-use crate::source::{LineSource, SourceError, SourceFailure, Span};
+use crate::source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
 
 pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
@@ -238,10 +239,14 @@ impl SessionTree {
         }
     }
 
-    /// Returns where the texts stand that a line of [`source_bytes`](Self::source_bytes) leaves out; see
-    /// [`LineSource::left_out`].
-    pub fn left_out(&self, stored: &[u8]) -> Option<Result<Cow<'_, [u8]>, SourceError>> {
-        self.source.left_out(stored)
+    /// Gives what lines in [`source_bytes`](Self::source_bytes) leave out; see [`LineSource::left_out`].
+    pub fn left_out(
+        &self,
+        stored: &[u8],
+        lines: &[Range<usize>],
+        take: &mut TakeLeftOut<'_>,
+    ) -> bool {
+        self.source.left_out(stored, lines, take)
     }
 
     /// Reads lines through another source from now on, which is made of the present one and has the same lines at the
@@ -300,6 +305,38 @@ impl SessionTree {
         self.read_line(index, line).map(|read| read.entry)
     }
 
+    /// Returns an entry with its body as far as a search looks at it, from what is stored of its line and what that
+    /// leaves out.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`entry`](Self::entry).
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
+    pub fn entry_of_parts(
+        &self,
+        index: EntryIndex,
+        stored: &[u8],
+        left_out: &[u8],
+    ) -> Result<Entry, BodyError> {
+        let Some((timestamp, message)) = self.source.message(stored, left_out) else {
+            return self.entry(index);
+        };
+        Ok(Entry {
+            id: EntryId::new(self.id(index)),
+            parent: self.parent_id(index),
+            timestamp: Some(timestamp),
+            body: EntryBody::Message(Arc::new(message)),
+        })
+    }
+
+    fn parent_id(&self, index: EntryIndex) -> Option<EntryId> {
+        self.parent(index)
+            .map(|parent| EntryId::new(self.id(parent)))
+    }
+
     pub(crate) fn read(&self, index: EntryIndex) -> Result<ReadEntry, BodyError> {
         self.read_line(index, &self.line_of(index)?)
     }
@@ -309,9 +346,7 @@ impl SessionTree {
             line,
             Known {
                 id: EntryId::new(self.id(index)),
-                parent: self
-                    .parent(index)
-                    .map(|parent| EntryId::new(self.id(parent))),
+                parent: self.parent_id(index),
                 kind: self.kind(index),
                 line: self.line(index),
                 version: self.version(),
