@@ -5,18 +5,8 @@ use session_model::ToolCall;
 use session_model::json::Members;
 
 use crate::phrases::Phrases;
+pub use crate::shell_files::FileAction;
 use crate::shell_files::shell_files;
-
-/// What a call does to the file that it names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileAction {
-    /// It looks at the file.
-    Read,
-    /// It writes the file anew.
-    Write,
-    /// It changes the file.
-    Edit,
-}
 
 /// Words in the plain names of tools that look at files, of those that write one anew, and of those that look at
 /// something else.
@@ -136,7 +126,7 @@ pub fn file_calls(call: &ToolCall) -> Vec<(FileAction, String)> {
     if let Some(action) = action_of(call) {
         let mut found = Vec::new();
         listed(&arguments, 0, &mut |path| {
-            found.push((action, path.to_owned()))
+            found.push((action, path.to_owned()));
         });
         if !found.is_empty() {
             return found;

@@ -6,7 +6,16 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use crate::file_call::FileAction;
+/// What a call does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileAction {
+    /// It looks at the file.
+    Read,
+    /// It writes the file anew.
+    Write,
+    /// It changes the file.
+    Edit,
+}
 
 /// The longest command that is taken apart, in bytes.
 const LONGEST: usize = 64 * 1024;
