@@ -149,15 +149,22 @@ pub(super) fn describe(call: &ToolCall) -> String {
     }
 }
 
+/// Returns whether a tool of this name shows files or searches them: what it gives back says nothing of what was done.
+pub(crate) fn only_reads(name: &str) -> bool {
+    matches!(
+        plain_tool_name(name).as_str(),
+        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile"
+    )
+}
+
 /// Returns what a call does, as far as it counts.
 pub(super) fn deed(call: &ToolCall) -> Option<ToolEffect<'_>> {
     let arguments = call.arguments.as_ref()?;
     if is_todo_tool(&call.name) {
         return Some(ToolEffect::Todos(arguments));
     }
-    match plain_tool_name(&call.name).as_str() {
-        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile" => return None,
-        _ => {}
+    if only_reads(&call.name) {
+        return None;
     }
     if changes_files(&call.name) {
         return file_works(&arguments.to_value()).map(ToolEffect::Files);
