@@ -198,6 +198,14 @@ fn again(
     if let Some(applied) = fits {
         return Ok(applied);
     }
+    // What the prose gains by a smaller ledger may be as much: far less of it leaves room in any case.
+    for _ in 0..TRIES {
+        budget.ledger = budget.ledger.scaled(3, 4);
+        let applied = with(&budget)?;
+        if counter.text(&applied.summary) <= most {
+            return Ok(applied);
+        }
+    }
     budget.ledger = TokenCount::ZERO;
     with(&budget)
 }

@@ -265,7 +265,7 @@ impl<'a> CommandLog<'a> {
                 self.settle(call.unwrap_or(result), |failed| {
                     failed.command.is_same(&command)
                 });
-                if lines.iter().any(|line| line.contains("test result:")) {
+                if output.contains("test result:") {
                     // Tests that ran were built.
                     let place = call.unwrap_or(result);
                     self.settle(place, |failed| command.built(&failed.command));

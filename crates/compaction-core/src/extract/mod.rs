@@ -86,6 +86,7 @@ pub(crate) use signals::Known;
 use signals::{Outcome, judge};
 pub(crate) use text::{cut_middle, neutralise, one_line};
 use text::{ends_of, sentences};
+pub(crate) use tool_effects::only_reads;
 
 /// Returns the user's rules that a message states, in their order: byte for byte but for line breaks, neutralised
 /// tags and the marker of a cut.

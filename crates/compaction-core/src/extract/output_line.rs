@@ -34,6 +34,8 @@ pub(super) struct OutputLine<'a> {
     crossed: bool,
     /// True where it is ticked off.
     ticked: bool,
+    /// True for a line of a log: it begins with a time.
+    timed: bool,
     /// True for a heading between two rules.
     banner: bool,
     level: Level,
@@ -60,6 +62,7 @@ impl<'a> OutputLine<'a> {
             placed,
             crossed: line.trim_start().starts_with(['×', '✗', '✘', '✖', '❌']),
             ticked: line.trim_start().starts_with(['✓', '✔', '√', '✅']),
+            timed: text.len() < bare(line).len(),
             banner: ["__", "==", "--", "!!"].iter().any(|rule| {
                 let line = line.trim();
                 line.starts_with(rule) && line.ends_with(rule)
@@ -161,7 +164,8 @@ impl<'a> OutputLine<'a> {
         let negated = self.text.contains(" not ") || self.text.contains("n't ");
         let failed = self.sums_up() && negated && (mentions(self.text) || self.succeeds());
         let failed = failed || self.states() && told || coded && several_words(self.message);
-        failed && !self.is_aside() && !self.message.is_empty()
+        // What a program logs while it works may be an error and no failure.
+        failed && !self.timed && !self.is_aside() && !self.message.is_empty()
     }
 
     /// Returns whether it is nothing but a time or a place.

@@ -10,7 +10,7 @@ use super::text::neutralise;
 /// How much of an output is looked at: this many bytes at its start and at its end.
 const WINDOW: usize = 64 * 1024;
 /// Error lines of one failure: how many, how long each, how long together, in characters.
-const ERRORS: usize = 6;
+const ERRORS: usize = 3;
 const ERROR_LINE: usize = 240;
 const ERROR_TEXT: usize = 600;
 /// How many lines are compared.

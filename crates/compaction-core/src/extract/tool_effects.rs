@@ -3,7 +3,7 @@
 use serde_json::Value;
 use session_model::{ToolCall, json::RawJson};
 
-use crate::file_call::{FileAction, changes_files, file_call, file_calls};
+use crate::file_call::{FileAction, changes_files, file_call, file_calls, plain_tool_name};
 
 use super::facts::FileWork;
 use super::files::{file_works, patch_works};
@@ -140,11 +140,22 @@ pub(super) fn describe(call: &ToolCall) -> String {
     }
 }
 
+/// Returns whether a tool of this name shows files or searches them: what it gives back says nothing of what was done.
+pub(crate) fn only_reads(name: &str) -> bool {
+    matches!(
+        plain_tool_name(name).as_str(),
+        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile"
+    )
+}
+
 /// Returns what a call does, as far as it counts.
 pub(super) fn deed(call: &ToolCall) -> Option<ToolEffect<'_>> {
     let arguments = call.arguments.as_ref()?;
     if is_todo_tool(&call.name) {
         return Some(ToolEffect::Todos(arguments));
+    }
+    if only_reads(&call.name) {
+        return None;
     }
     if changes_files(&call.name) {
         let works = file_works(&arguments.to_value(), &file_calls(call));

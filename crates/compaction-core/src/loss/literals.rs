@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use session_model::{AgentMessage, Block, Content, ToolCall};
 
-use crate::extract::{Known, error_lines_of, is_unit};
+use crate::extract::{Known, error_lines_of, is_unit, only_reads};
 use crate::file_call::file_calls;
 
 /// What a literal is.
@@ -87,6 +87,8 @@ pub(super) fn literals_of(message: &AgentMessage) -> BTreeSet<Literal> {
             let text = result.content.joined_text("\n");
             let known = match result.is_error {
                 true => Known::Failed,
+                // A file quotes errors of all kinds.
+                false if only_reads(&result.tool_name) => Known::Passed,
                 false => Known::Nothing,
             };
             for line in error_lines_of(&text, known) {

@@ -171,7 +171,7 @@ fn the_ledger_shows_what_went_wrong() {
     let passing = passing();
     let mut mixed = flagged.clone();
     mixed.extend_from_slice(&passing);
-    // Of 104 and 103, 37 and 37, 61 and 60, 13 and 12.
+    // Of 104 and 103, 37 and 37, 62 and 61, 13 and 12.
     let least = [
         (measure("flagged", &flagged, &passing), [104, 102]),
         (measure("unflagged", &silent, &passing), [35, 34]),
@@ -179,10 +179,10 @@ fn the_ledger_shows_what_went_wrong() {
             measure("unflagged among flagged", &silent, &mixed),
             [35, 34],
         ),
-        (measure("passed", &passing, &[]), [60, 60]),
+        (measure("passed", &passing, &[]), [61, 61]),
         (
             measure("passed among flagged", &passing, &flagged),
-            [61, 60],
+            [62, 61],
         ),
         (measure("told", &told(), &[]), [12, 11]),
     ];
