@@ -12,7 +12,8 @@ use crate::shell_files::shell_files;
 /// something else.
 const READS: [&str; 5] = ["read", "view", "open", "getfile", "cat"];
 const WRITES: [&str; 3] = ["write", "create", "save"];
-const LISTS: [&str; 6] = ["dir", "list", "tree", "folder", "search", "todo"];
+const OTHERS: [&str; 3] = ["todo", "dir", "folder"];
+const LISTS: [&str; 3] = ["list", "tree", "search"];
 
 /// Words in the plain names of tools that change files.
 const CHANGES: [&str; 9] = [
@@ -97,11 +98,11 @@ fn action_of(call: &ToolCall) -> Option<FileAction> {
         });
     }
     match () {
-        () if has(&LISTS) => None,
+        () if has(&OTHERS) => None,
         // "create" in the name of an editor says nothing of this call.
         () if has(&WRITES) && !has(&["edit", "replace"]) => Some(FileAction::Write),
         () if changes_files(&name) => Some(FileAction::Edit),
-        () if has(&READS) => Some(FileAction::Read),
+        () if has(&READS) && !has(&LISTS) => Some(FileAction::Read),
         () => None,
     }
 }
@@ -283,6 +284,7 @@ mod tests {
             ),
             ("bash", json!({"command": "cat a.md"}), vec![(Read, "a.md")]),
             ("list_dir", json!({"path": "a"}), vec![]),
+            ("search_replace", json!({"path": "a"}), vec![(Edit, "a")]),
             ("write_todos", json!({"todos": []}), vec![]),
             ("ls", json!({"path": "src"}), vec![]),
         ];

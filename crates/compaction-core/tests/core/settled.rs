@@ -295,7 +295,7 @@ fn what_is_settled_is_gone_in_the_even_cases() {
     let most = [
         ("done", 3),
         ("open", 6),
-        ("replaced", 3),
+        ("replaced", 6),
         ("refused", 0),
         ("resolved", 0),
     ];
