@@ -132,7 +132,7 @@ fn operands<'a>(name: &str, words: &'a [Word]) -> (Vec<&'a Word>, bool) {
                 scripts = true;
                 words.next();
             }
-        } else if !number(&word.text) {
+        } else if !word.text.is_empty() && !number(&word.text) {
             found.push(word);
         }
     }
@@ -161,7 +161,11 @@ fn is_path(word: &Word) -> bool {
     let names = name.chars().any(char::is_alphanumeric);
     let passing = ["/dev/", "/proc/", "/tmp/"];
     let passing = passing.iter().any(|folder| text.starts_with(folder));
-    !word.is_open && names && !passing && text.contains(['.', '/']) && !text.contains(['\n', '='])
+    !word.is_open
+        && names
+        && !passing
+        && text.contains(['.', '/'])
+        && !text.contains(['\n', '=', '|', '"', '\\', ';'])
 }
 
 fn has_ending(word: &Word) -> bool {
@@ -309,7 +313,7 @@ mod tests {
     fn files_are_read_and_written_by_commands() {
         use FileAction::{Edit, Read, Write};
         type Case = (&'static str, &'static [(FileAction, &'static str)]);
-        let cases: [Case; 20] = [
+        let cases: [Case; 21] = [
             ("cat src/a.rs", &[(Read, "src/a.rs")]),
             (
                 "cd src && sed -n '1,20p' a.rs | head -5",
@@ -323,6 +327,7 @@ mod tests {
             ("grep -rn TODO . src/b", &[]),
             ("sed -i 's/a/b/' src/a.rs", &[(Edit, "src/a.rs")]),
             ("sed -i -e 's/a/b/' src/a.rs", &[(Edit, "src/a.rs")]),
+            ("sed -i '' 's/a.b/(c)/' src/a.rs", &[(Edit, "src/a.rs")]),
             ("perl -pi -e 's/a/b/' src/a.rs", &[(Edit, "src/a.rs")]),
             (
                 "cat > src/a.rs <<'EOF'\nrm x > src/b.rs\nEOF\ncat c.md",
