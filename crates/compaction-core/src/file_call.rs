@@ -21,7 +21,7 @@ const CHANGES: [&str; 9] = [
 ];
 
 /// Tools of several agents whose argument `command` says what they do.
-const EDITORS: [&str; 2] = ["strreplaceeditor", "strreplacebasededittool"];
+const EDITORS: [&str; 3] = ["strreplaceeditor", "strreplacebasededittool", "fswrite"];
 
 /// Returns the name of a tool without the server that offers it, in lower case, letters and digits only.
 pub(crate) fn plain_tool_name(name: &str) -> String {
@@ -89,7 +89,7 @@ pub(crate) fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
 fn action_of(call: &ToolCall) -> Option<FileAction> {
     let name = plain_tool_name(&call.name);
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    if EDITORS.contains(&name.as_str()) || name == "fswrite" {
+    if EDITORS.contains(&name.as_str()) {
         let command = call.arguments.as_ref()?.string_member("command");
         return Some(match command.as_deref() {
             Some("view") => FileAction::Read,
@@ -141,9 +141,25 @@ pub fn file_calls(call: &ToolCall) -> Vec<(FileAction, String)> {
     if patches.peek().is_some() {
         return patches.flat_map(patched).collect();
     }
-    let commands = COMMANDS.iter().filter_map(|name| arguments.get(name));
-    let commands = commands.filter_map(command_text);
+    let commands = commands_in(&arguments);
     commands.flat_map(shell_files).collect()
+}
+
+/// Returns the commands that a call runs.
+pub(crate) fn commands_of(call: &ToolCall) -> Vec<String> {
+    let arguments = call.arguments.as_ref();
+    let has_one = |text: &str| COMMANDS.iter().any(|name| text.contains(name));
+    let Some(arguments) = arguments.filter(|arguments| has_one(arguments.get())) else {
+        return Vec::new();
+    };
+    commands_in(&arguments.to_value())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn commands_in(arguments: &Value) -> impl Iterator<Item = &str> {
+    let commands = COMMANDS.iter().filter_map(|name| arguments.get(name));
+    commands.filter_map(command_text)
 }
 
 /// Returns whether the result of a tool that changes files says, in its first line, that it changed nothing.

@@ -92,7 +92,11 @@ pub(crate) fn shell_files(command: &str) -> Vec<(FileAction, String)> {
             }
             ("mv" | "cp", _) => {
                 if let [from, to] = operands.as_slice() {
-                    add(FileAction::Write, &[&within_folder(from, to)]);
+                    let text = moved_to(&from.text, &to.text, false);
+                    // The name of the source counts where a folder takes it in.
+                    let is_open = to.is_open || from.is_open && text != to.text;
+                    let moved = Word { text, is_open };
+                    add(FileAction::Write, &[&moved]);
                 }
             }
             ("touch" | "tee", _) => add(FileAction::Write, &operands),
@@ -139,18 +143,21 @@ fn operands<'a>(name: &str, words: &'a [Word]) -> (Vec<&'a Word>, bool) {
     (found, scripts)
 }
 
-/// Returns the name that a file gets by a move: a folder takes it in.
-fn within_folder(from: &Word, to: &Word) -> Word {
-    let name = from.text.rsplit('/').next().unwrap_or_default();
-    let last = to.text.rsplit('/').next().unwrap_or_default();
-    let takes = name.trim_start_matches('.').contains('.') && !last.contains('.')
-        || matches!(last, "" | "." | "..");
-    Word {
-        text: match takes {
-            true => within(Some(&to.text), name),
-            false => to.text.clone(),
-        },
-        is_open: to.is_open || takes && from.is_open,
+/// Returns the name that a file gets by a move or a copy; what is surely a folder takes it in (`into` too), and so does
+/// what looks like one next to a file.
+pub(crate) fn moved_to(from: &str, to: &str, into: bool) -> String {
+    let name_of = |path: &str| {
+        let name = path.trim_end_matches('/').rsplit('/').next();
+        name.unwrap_or_default().to_owned()
+    };
+    let (name, last) = (name_of(from), name_of(to));
+    let takes = into
+        || to.ends_with('/')
+        || matches!(last.as_str(), "." | ".." | "~")
+        || (name.trim_start_matches('.').contains('.') && !last.contains('.'));
+    match takes {
+        true => within(Some(to), &name),
+        false => to.to_owned(),
     }
 }
 
@@ -173,7 +180,8 @@ fn has_ending(word: &Word) -> bool {
     name.trim_start_matches('.').contains('.')
 }
 
-fn within(folder: Option<&str>, path: &str) -> String {
+/// Returns a path as it is seen from where `folder` is.
+pub(crate) fn within(folder: Option<&str>, path: &str) -> String {
     match folder.filter(|_| !path.starts_with(['/', '~'])) {
         Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
         None => path.to_owned(),

@@ -9,10 +9,10 @@ use super::fact_index::{FactIndex, link, push_newest};
 use super::figures::{has_figure, subjects};
 use super::names::names_something;
 use super::notes::{Noted, Told};
-use super::phrases::Phrases;
 use super::quantity::Quantity;
 use super::speech::{is_coming, leaves};
 use super::text::{Sentence, bounded, one_line};
+use crate::phrases::Phrases;
 
 /// How many are remembered, how long one may be in characters, and how many sentences of a message are looked at.
 const CAUSES: usize = 96;

@@ -1,6 +1,6 @@
 //! The words that tell decisions, reasons, guesses and refusals, in the languages that people speak to agents.
 
-use super::phrases::Phrases;
+use crate::phrases::Phrases;
 
 /// What marks a choice in a sentence in lower case, spaces around it.
 pub(super) static DECIDED: Phrases = Phrases::named("choices.decided");

@@ -9,8 +9,8 @@ use super::choice_words::{
     REASONS, REJECTED, WHY,
 };
 use super::figures::has_figure;
-use super::phrases::Phrases;
 use super::text::Sentence;
+use crate::phrases::Phrases;
 
 /// The longest sentence that counts, in bytes.
 const LONGEST: usize = 1200;

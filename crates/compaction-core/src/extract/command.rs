@@ -1,8 +1,8 @@
 //! Command lines: which are the same, which check the work, which only look.
 
-use super::phrases::Phrases;
 use super::shell_parse::{Part, parts};
 use super::subsumption::{Subsumption, covers};
+use crate::phrases::Phrases;
 
 /// First words of commands that only look: their failure blocks nothing, and their output quotes anything.
 static LOOKING: Phrases = Phrases::named("command.looking");

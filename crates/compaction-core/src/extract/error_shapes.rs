@@ -1,6 +1,6 @@
 //! The shapes that tell of errors in a line of output: levels, places, kinds of errors, codes.
 
-use super::phrases::Phrases;
+use crate::phrases::Phrases;
 
 /// Words that mention an error.
 static MENTIONS: Phrases = Phrases::named("signals.error_words");

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::phrases::Phrases;
 use super::text::{Sentence, one_line, words};
+use crate::phrases::Phrases;
 
 /// Units that make a number a figure.
 const UNITS: &str = "ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days \

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::facts::FileWork;
-use super::phrases::Phrases;
 use super::text::one_line;
 use crate::file_call::{FileAction, PatchHead, patch_head};
+use crate::phrases::Phrases;
 
 /// The longest first line of an edit, in characters.
 const NEWEST: usize = 60;

@@ -24,7 +24,6 @@ mod notes;
 mod objects;
 mod output_line;
 mod pasted;
-mod phrases;
 mod quantity;
 mod quoted;
 mod refusals;

@@ -9,8 +9,9 @@ use std::sync::LazyLock;
 
 use super::figures::is_filler_of_any_kind;
 use super::names::Names;
-use super::phrases::Phrases;
 use super::quantity::is_small;
+use super::text::is_cjk;
+use crate::phrases::Phrases;
 
 /// How much of a word is compared, and the fewest letters of a beginning that stands for a longer word.
 const STEM: usize = 6;
@@ -190,10 +191,6 @@ fn stem(word: &str) -> String {
         Some(stem) => format!("{stem}i"),
         None => stem,
     }
-}
-
-fn is_cjk(c: char) -> bool {
-    ('\u{3040}'..='\u{9fff}').contains(&c)
 }
 
 /// What says that something is done, where words are parted by spaces.

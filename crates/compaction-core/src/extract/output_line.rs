@@ -7,7 +7,7 @@ use super::error_shapes::{
     Level, bare, behind_place, exit_code_in, has_code, has_level_inside, level_of, mentions,
     names_error, names_file, names_program, opens_as_error, several_words, without_time,
 };
-use super::phrases::Phrases;
+use crate::phrases::Phrases;
 
 /// How much of a line is looked at, in bytes.
 const SEEN: usize = 600;

@@ -2,10 +2,10 @@
 //!
 //! They are recognized by their structure, so in any language. What they contain is nobody's rule, decision or figure.
 
-use super::phrases::Phrases;
 use super::rules::is_heading;
 use super::signals::states_error;
 use super::text::{strip_bullet, words};
+use crate::phrases::Phrases;
 
 /// Blocks that a harness puts into user messages; what stands in them is not the user's word.
 static BLOCKS: Phrases = Phrases::named("pasted.blocks");

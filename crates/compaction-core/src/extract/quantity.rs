@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::figures::{CJK_UNITS, is_unit};
-use super::text::one_line;
+use super::text::{is_cjk, one_line};
 
 /// Words that say nothing of what a figure is of: small ones, and those that say how it comes to its value.
 const SMALL: &str = "the a an and or of to for in on at by is are was be been as it its this that these those with \
@@ -331,10 +331,6 @@ fn colour(text: &str) -> Option<&str> {
 pub(super) fn is_small(word: &str) -> bool {
     static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
     KNOWN.contains(word)
-}
-
-fn is_cjk(c: char) -> bool {
-    ('\u{3040}'..='\u{9fff}').contains(&c)
 }
 
 #[cfg(test)]

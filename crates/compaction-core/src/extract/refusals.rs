@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::choice_words::REASONS;
 use super::figures::subjects;
-use super::phrases::Phrases;
 use super::sentence_kinds::reminds;
 use super::speech::spaced;
+use crate::phrases::Phrases;
 
 /// Returns whether a message of the user begins with a refusal.
 pub(super) fn refuses(text: &str) -> bool {

@@ -2,8 +2,8 @@
 
 use session_model::ToolCall;
 
-use crate::file_call::FileAction;
-use crate::shell_files::shell_files;
+use crate::file_call::{FileAction, commands_of};
+use crate::shell_files::{moved_to, shell_files, within};
 
 /// What a command does to a path, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,12 +31,8 @@ const LEAVING: [&str; 4] = ["--cached", "-n", "--dry-run", "--help"];
 
 /// Returns what the command of a call takes away.
 pub(super) fn removals_of_call(call: &ToolCall) -> Vec<Removal> {
-    let Some(arguments) = &call.arguments else {
-        return Vec::new();
-    };
-    let mut names = ["command", "cmd", "script"].iter();
-    let command = names.find_map(|name| arguments.string_member(name));
-    command.map_or_else(Vec::new, |command| removals(&command))
+    let commands = commands_of(call).into_iter();
+    commands.flat_map(|command| removals(&command)).collect()
 }
 
 /// Returns what a command takes away when it succeeds. Of what a shell works out itself (patterns, variables,
@@ -100,7 +96,10 @@ fn taken_away(command: &str) -> Vec<Removal> {
                 match (name, paths.as_slice()) {
                     ("mv", [from @ .., to]) => {
                         let into = from.len() > 1;
-                        found.extend(from.iter().map(|from| moved(from, to, into)));
+                        found.extend(from.iter().map(|from| Removal::Moved {
+                            from: from.clone(),
+                            to: moved_to(from, to, into),
+                        }));
                     }
                     _ => found.extend(paths.into_iter().map(Removal::Deleted)),
                 }
@@ -147,34 +146,6 @@ fn operands<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
         }
     }
     Some(paths)
-}
-
-fn within(folder: Option<&str>, path: &str) -> String {
-    match folder.filter(|_| !path.starts_with(['/', '~'])) {
-        Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
-        None => path.to_owned(),
-    }
-}
-
-/// Returns a move; what is surely a folder takes the name in, and so does what looks like one next to a file.
-fn moved(from: &str, to: &str, into: bool) -> Removal {
-    let name_of = |path: &str| {
-        let name = path.trim_end_matches('/').rsplit('/').next();
-        name.unwrap_or_default().to_owned()
-    };
-    let (name, last) = (name_of(from), name_of(to));
-    let is_folder = into
-        || to.ends_with('/')
-        || matches!(last.as_str(), "." | ".." | "~")
-        || (name.trim_start_matches('.').contains('.') && !last.contains('.'));
-    let to = match is_folder {
-        true => format!("{}/{name}", to.trim_end_matches('/')),
-        false => to.to_owned(),
-    };
-    Removal::Moved {
-        from: from.to_owned(),
-        to,
-    }
 }
 
 /// Returns the words of the commands that run one after the other; `None` where a shell decides something.

@@ -2,9 +2,9 @@
 
 use super::error_shapes::{has_code, opens_with_error};
 use super::output_line::OutputLine;
-use super::phrases::Phrases;
 use super::signals::has_error;
 use super::text::Sentence;
+use crate::phrases::Phrases;
 
 /// The longest sentence that counts, in bytes.
 const LONGEST: usize = 1000;

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::phrases::Phrases;
 use super::rule_words::Token;
+use crate::phrases::Phrases;
 
 /// What a phrase does in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

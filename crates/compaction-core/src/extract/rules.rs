@@ -9,12 +9,12 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::figures::has_figure;
-use super::phrases::Phrases;
 use super::rule_clauses::Reading;
 use super::rule_marks::{Lexicon, Mark};
 use super::rule_words::tokens;
 use super::sentence_kinds::reminds;
 use super::text::{Sentence, cut_end, neutralise};
+use crate::phrases::Phrases;
 
 /// The longest rule, in characters; what is longer is cut with a marker.
 const LONGEST: usize = 400;

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::names::names_something;
-use super::phrases::Phrases;
 use super::speech;
-use super::text::{Sentence, one_line, words};
+use super::text::{Sentence, is_cjk, one_line, words};
+use crate::phrases::Phrases;
 
 /// The longest sentence that is noted, in characters.
 const LONGEST: usize = 400;
@@ -146,7 +146,7 @@ fn has(spaced: &str, list: &Phrases) -> bool {
     list.is_in(spaced)
         && list
             .iter()
-            .any(|mark| match mark.is_ascii() || !is_cjk(mark) {
+            .any(|mark| match mark.is_ascii() || !mark.starts_with(is_cjk) {
                 true => spaced.match_indices(mark).any(|(at, _)| {
                     let open = mark.ends_with('\'') || spaced[at + mark.len()..].starts_with(' ');
                     spaced[..at].ends_with(' ') && open
@@ -160,12 +160,10 @@ fn starts(spaced: &str, list: &[&str]) -> bool {
     let bare = spaced.trim_start_matches([' ', '|']);
     list.iter().any(|mark| {
         let rest = bare.strip_prefix(mark);
-        rest.is_some_and(|rest| is_cjk(mark) || rest.is_empty() || rest.starts_with(' '))
+        rest.is_some_and(|rest| {
+            mark.starts_with(is_cjk) || rest.is_empty() || rest.starts_with(' ')
+        })
     })
-}
-
-fn is_cjk(text: &str) -> bool {
-    text.starts_with(|c: char| ('\u{3040}'..='\u{9fff}').contains(&c))
 }
 
 /// Returns a sentence in lower case, words between single spaces, a bar where punctuation parts it.

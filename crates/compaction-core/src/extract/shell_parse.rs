@@ -1,7 +1,7 @@
 //! What a command line means, however it is written: where it runs and what, without what wraps it, hides a part of
 //! its output, or makes it talk more or less.
 
-use super::phrases::Phrases;
+use crate::phrases::Phrases;
 
 /// Programs that run another one and change nothing about what it does.
 const WRAPPERS: [&str; 16] = [

@@ -6,10 +6,10 @@
 use super::choice_words::{DECIDED, DECIDED_ANYWHERE, REASONS};
 use super::fact_index::REJECTED;
 use super::figures::has_figure;
-use super::phrases::Phrases;
 use super::quantity::Quantity;
 use super::sentence_kinds;
 use super::text::{one_line, words};
+use crate::phrases::Phrases;
 
 /// What is no longer than this stands by itself, in characters.
 const SHORT: usize = 110;

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use super::error_shapes::{exit_code_in, opens_with_error};
 use super::output_line::OutputLine;
-use super::phrases::Phrases;
 use super::text::neutralise;
+use crate::phrases::Phrases;
 
 /// How much of an output is looked at: this many bytes at its start and at its end.
 const WINDOW: usize = 64 * 1024;

@@ -2,9 +2,9 @@
 
 use super::choices::{choices, decides_on};
 use super::names::names_something;
-use super::phrases::Phrases;
 use super::reported_failures;
 use super::text::{Sentence, ends_of, one_line, sentences};
+use crate::phrases::Phrases;
 
 /// The longest next step, in characters.
 const STEP: usize = 200;

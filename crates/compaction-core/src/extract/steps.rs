@@ -4,9 +4,9 @@
 use super::fact_index::{FactIndex, OfMessage, REPORTED, push_newest, retract};
 use super::notes::Noted;
 use super::objects::{Objects, Tells, denies, tells_done};
-use super::phrases::Phrases;
 use super::speech::{self, spaced};
 use super::text::{Sentence, words};
+use crate::phrases::Phrases;
 
 /// How many steps are remembered.
 pub(super) const STEPS: usize = 32;

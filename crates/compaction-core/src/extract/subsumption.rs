@@ -8,8 +8,8 @@ mod cargo;
 
 use std::collections::BTreeSet;
 
-use super::phrases::Phrases;
 use super::shell_parse::Part;
+use crate::phrases::Phrases;
 use cargo::cargo;
 
 /// How much of a failed run a later success did.

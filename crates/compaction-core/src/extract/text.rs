@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::pasted::own_lines;
-use super::phrases::Phrases;
+use crate::phrases::Phrases;
 
 /// Tags of our own documents, which quoted text must not be able to imitate.
 static TAGS: Phrases = Phrases::named("text.tags");
@@ -62,6 +62,11 @@ pub(super) fn bounded(text: &str, limit: usize) -> String {
             kept.chain(['…']).collect()
         }
     }
+}
+
+/// Returns true for a character of Chinese or Japanese.
+pub(super) fn is_cjk(c: char) -> bool {
+    ('\u{3040}'..='\u{9fff}').contains(&c)
 }
 
 /// Returns the parts of a long text that are looked at: all of it, or its start and its end.

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
 
-use super::phrases::Phrases;
 use super::text::one_line;
 use crate::file_call::plain_tool_name;
+use crate::phrases::Phrases;
 
 /// The longest todo, in characters.
 const TODO: usize = 200;

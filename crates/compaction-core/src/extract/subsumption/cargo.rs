@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::phrases::Phrases;
 use super::{Run, Subsumption};
+use crate::phrases::Phrases;
 
 /// What cargo does on the way to something else.
 const IMPLIES: [(&str, &[&str]); 4] = [

@@ -1,3 +1,0 @@
-//! Lists of phrases, by their names.
-
-pub(super) use crate::phrases::Phrases;
