@@ -80,10 +80,12 @@ pub use branch::{
 };
 pub use call_body::CallBody;
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
+#[doc(hidden)]
+pub use extract::acts::training;
 pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
 pub use file_call::{FileAction, file_calls};
 pub use file_history::{FileEvent, FileHistory, file_history};
-pub use files::{FileCalls, FileOps, without_file_tags};
+pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{

@@ -82,7 +82,7 @@ impl FactIndex {
 
     /// Drops what answers told of failures that `said` says are no more.
     pub(super) fn retract_resolved(&mut self, place: usize, said: &[Sentence]) {
-        let resolved = said.iter().filter(|sentence| mends(&sentence.text));
+        let resolved = said.iter().filter(|sentence| mends(sentence));
         let resolved: Vec<Names> = resolved.map(|sentence| Names::of(&sentence.text)).collect();
         if !resolved.is_empty() {
             self.retract_told(place, |told| {

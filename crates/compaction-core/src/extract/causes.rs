@@ -3,16 +3,13 @@
 //! Position tells more than words: of what is said between calls, the last sentence before a change that states
 //! something is what the change rests on. Guesses that nothing followed from are none of it.
 
-use super::choice_words::REASONS;
-use super::choices::{choices, decides_on};
+use super::acts::Act;
 use super::fact_index::{FactIndex, link, push_newest};
 use super::figures::{has_figure, subjects};
 use super::names::names_something;
 use super::notes::{Noted, Told};
 use super::quantity::Quantity;
-use super::speech::{is_coming, leaves};
 use super::text::{Sentence, bounded, one_line};
-use crate::phrases::Phrases;
 
 /// How many are remembered, how long one may be in characters, and how many sentences of a message are looked at.
 const CAUSES: usize = 96;
@@ -23,11 +20,6 @@ const LEAST: usize = 4;
 /// The most of the line that a failed command printed, and of the command, in characters.
 const PRINTED: usize = 90;
 const COMMAND: usize = 40;
-
-/// What denies or limits: what is wrong is said so.
-static DENIES: Phrases = Phrases::named("causes.denies");
-/// What opens a sentence about what is done now.
-static OPENS: Phrases = Phrases::named("causes.opens");
 
 /// A finding that a change was made for.
 #[derive(Debug)]
@@ -133,30 +125,24 @@ fn finding(said: &[Sentence]) -> Option<String> {
         text = format!("{} {text}", said[before].text);
     }
     if let Some(next) = said.get(at + 1).filter(|next| fits(&text, next))
-        && weighed[at + 1] >= LEAST
+        && weighed.get(at + 1).is_some_and(|weight| *weight >= LEAST)
     {
         text = format!("{text} {}", next.text);
     }
     Some(one_line(&text, CAUSE))
 }
 
-/// Returns how much a sentence says of how something is: a reason, what is not so, names of code.
+/// Returns how much a sentence says of how something is: that it is a finding, and names of code.
 fn weight(sentence: &Sentence) -> usize {
-    let text = sentence.text.as_str();
-    let lower = format!(" {} ", text.to_lowercase().replace('’', "'"));
+    let Sentence { text, acts, .. } = sentence;
     let states = text.split_whitespace().count() >= 5
         && text.len() <= 1000
         && !text.ends_with(['?', '？', ':', '：'])
-        && !OPENS.opens(&lower)
-        && !is_coming(text)
-        && !leaves(&lower)
-        && !decides_on(text)
-        && choices(std::slice::from_ref(sentence)).is_empty();
+        && !acts.has_any(&[Act::Now, Act::Later, Act::Offer, Act::Choice]);
     if !states {
         return 0;
     }
-    usize::from(REASONS.is_in(&lower)) * 3
-        + usize::from(DENIES.is_in(&lower)) * 3
+    usize::from(acts.has_any(&[Act::Finding, Act::Failure])) * 6
         + usize::from(names_something(text)) * 2
         + usize::from(text.contains('`')) * 2
 }

@@ -139,12 +139,12 @@ impl FactIndex {
     }
 
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
-    pub(super) fn assistant(&mut self, place: usize, text: &str, said: &[Sentence], ends: bool) {
+    pub(super) fn assistant(&mut self, place: usize, said: &[Sentence], ends: bool) {
         self.last_words = Some(place);
-        self.question = speech::question(text).map(|asked| (place, asked));
+        self.question = speech::question(said).map(|asked| (place, asked));
         self.answer_reports(place, said);
         self.note_decisions(place, said);
-        self.note_steps(place, text, ends);
+        self.note_steps(place, said, ends);
         if !ends {
             self.may_be_a_cause(place, said);
             return;
@@ -178,7 +178,7 @@ impl FactIndex {
     pub(super) fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
         for choice in choices::choices(said) {
             let rejects = choice.rejects;
-            let chosen = subjects(&choice.choice);
+            let chosen = subjects(choice.choice);
             let against = match rejects {
                 true => vec![chosen.clone()],
                 false => refusals::turned_down(&choice.sentence),

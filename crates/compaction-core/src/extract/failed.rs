@@ -95,8 +95,7 @@ impl CommandLog<'_> {
                 return;
             }
             let text = sentence.text.as_str();
-            let told = reports(text).filter(|_| !reported_failures::tells_failure(text));
-            let Some((_, tells)) = told else {
+            let Some(tells) = reports(sentence) else {
                 continue;
             };
             let tells = match tells {
@@ -104,7 +103,7 @@ impl CommandLog<'_> {
                 Tells::Deed | Tells::State => Tells::Deed,
             };
             let about = Objects::of(text);
-            let mends = reported_failures::mends(text);
+            let mends = reported_failures::mends(sentence);
             let named: Vec<&str> = looked_up(text).filter(|name| name.len() > 4).collect();
             self.settle(place, |failed| match &failed.about {
                 Some(known) => known.objects.is_settled_by(&about, tells),
@@ -120,7 +119,7 @@ impl CommandLog<'_> {
     pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let resolved = said
             .iter()
-            .filter(|sentence| reported_failures::mends(&sentence.text));
+            .filter(|sentence| reported_failures::mends(sentence));
         for (order, sentence) in resolved.take(TOLD).enumerate() {
             let about = About::of(&sentence.text);
             let requests = self.requests;
@@ -131,10 +130,7 @@ impl CommandLog<'_> {
             });
         }
         self.settle_reported(said, place);
-        for report in reported_failures::reports(said, teller)
-            .into_iter()
-            .take(TOLD)
-        {
+        for report in reported_failures::reports(said, teller).take(TOLD) {
             let command = Command::new(&show_command(report.command));
             let known = |failed: &Failed| {
                 (!report.command.is_empty() && failed.command.is_same(&command))

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use super::acts::{Act, Acts, Speaker};
 use super::text::{Sentence, one_line, words};
 use crate::phrases::Phrases;
 
@@ -95,16 +96,12 @@ fn has_colour(text: &str) -> bool {
 
 /// Returns true when a sentence says that something is now otherwise.
 pub(super) fn replaces_earlier(text: &str) -> bool {
-    static CHANGES: Phrases = Phrases::named("figures.changes");
-    let spaced = format!(" {} ", words(text).join(" "));
-    CHANGES.is_in(&spaced) || text.contains("改") || text.contains("変更")
+    Acts::of(text, Speaker::User).may(Act::Change)
 }
 
 /// Returns true when a sentence corrects what was said just before, whatever that was about.
 pub(super) fn corrects_earlier(text: &str) -> bool {
-    static CORRECTS: Phrases = Phrases::named("figures.corrects");
-    let spaced = format!(" {} ", words(text).join(" "));
-    CORRECTS.is_in(&spaced) || text.contains("やっぱり") || text.contains("还是")
+    Acts::of(text, Speaker::User).has(Act::Change)
 }
 
 /// Returns the sentences that state a number which is no figure by itself; it may be a new value of one that was.
@@ -194,7 +191,7 @@ pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = String
 pub(super) fn figures(said: &[Sentence]) -> Vec<String> {
     let mut found = Vec::new();
     let mut before: Option<&str> = None;
-    for Sentence { text, bullet } in said {
+    for Sentence { text, bullet, .. } in said {
         if text.len() > 2000 || !has_figure(text) {
             before = Some(text.as_str()).filter(|_| !bullet);
             continue;

@@ -4,10 +4,10 @@
 //! done. What a later event settles is gone. The ledger, the extractive summary and the loss report are made from
 //! these facts.
 
+pub(crate) mod acts;
 mod answers;
 mod causes;
 mod changed;
-mod choice_words;
 mod choices;
 mod command;
 mod command_log;
@@ -29,13 +29,8 @@ mod quoted;
 mod refusals;
 mod removals;
 mod reported_failures;
-mod rule_clauses;
-mod rule_marks;
-mod rule_orders;
-mod rule_words;
 mod rules;
 mod scan;
-mod sentence_kinds;
 mod shell_parse;
 mod short_form;
 mod signals;
@@ -60,15 +55,9 @@ mod tests_files;
 #[cfg(test)]
 mod tests_pasted;
 #[cfg(test)]
-mod tests_rules;
-#[cfg(test)]
-mod tests_sentence_kinds;
-#[cfg(test)]
 mod tests_settled;
 #[cfg(test)]
 mod tests_subsumption;
-
-use std::sync::LazyLock;
 
 pub(crate) use fact_index::{FactIndex, REJECTED};
 pub(crate) use figures::is_unit;
@@ -76,7 +65,6 @@ pub(crate) use focus::focus_lines;
 pub(crate) use notes::{Change, Spoken};
 pub(crate) use pasted::{own_words, without_pasted};
 pub(crate) use quoted::{message_starts, without_rules};
-use rules::RuleBook;
 pub(crate) use scan::{last_steps, record};
 pub(crate) use short_form::{
     ShortForm, decision as brief_decision, figure as brief_figure, step as brief_step,
@@ -84,14 +72,15 @@ pub(crate) use short_form::{
 pub(crate) use signals::Known;
 use signals::{Outcome, judge};
 pub(crate) use text::{cut_middle, neutralise, one_line};
-use text::{ends_of, sentences};
+use text::{ends_of, read, sentences};
 pub(crate) use tool_effects::only_reads;
 
 /// Returns the user's rules that a message states, in their order: byte for byte but for line breaks, neutralised
 /// tags and the marker of a cut.
 pub(crate) fn rules_in(text: &str) -> Vec<String> {
-    static BOOK: LazyLock<RuleBook> = LazyLock::new(RuleBook::new);
-    BOOK.rules_of(&sentences(text), "")
+    let said = read(text, acts::Speaker::User);
+    let stated = rules::stated(&said).into_iter();
+    stated.map(|rule| rules::shown_rule(rule, "")).collect()
 }
 
 /// Returns the lines that tell why a command failed, from what it printed; none when it did not fail.

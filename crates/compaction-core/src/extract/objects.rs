@@ -29,18 +29,16 @@ static COMMON_CJK: Phrases = Phrases::named("steps.common_cjk");
 
 /// Words that say that something is to be done, and when.
 static PLANNING: LazyLock<BTreeSet<&str>> = LazyLock::new(|| {
-    static LISTS: [Phrases; 5] = [
-        Phrases::named("plans.order"),
-        Phrases::named("plans.intends"),
-        Phrases::named("speech.later"),
-        Phrases::named("speech.later_opens"),
-        Phrases::named("sentences.afterwards"),
-    ];
-    let phrases = LISTS.iter().flat_map(|list| list.iter());
-    phrases
-        .flat_map(|phrase| phrase.split(|c: char| !c.is_alphanumeric()))
-        .collect()
+    static WORDS: Phrases = Phrases::named("steps.planning");
+    WORDS.iter().copied().collect()
 });
+
+/// Returns whether words only say that something is to be done: "what is left".
+pub(super) fn is_only_planning(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    words.all(|word| word.is_empty() || PLANNING.contains(word) || is_filler_of_any_kind(word))
+}
 
 /// How surely what is said later reports something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,9 +132,9 @@ impl Objects {
         let least = if self.words.is_empty() { 1 } else { WORD };
         shared >= least
             && match tells {
-                Tells::Done => shared * 3 >= all,
+                Tells::Done => shared * 5 >= all,
                 Tells::Deed => (named || words > 0) && shared * 2 >= all,
-                Tells::State => (named || words > 0) && shared * 3 >= all,
+                Tells::State => (named || words > 0) && shared * 4 >= all,
             }
     }
 
@@ -193,53 +191,9 @@ fn stem(word: &str) -> String {
     }
 }
 
-/// What says that something is done, where words are parted by spaces.
-static DONE: Phrases = Phrases::named("steps.done");
-/// The same where they are not.
-static DONE_CJK: Phrases = Phrases::named("steps.done_cjk");
-/// What says that it is not.
-static NOT_YET: Phrases = Phrases::named("steps.not_yet");
-/// Words that only look like participles.
-static NO_PARTICIPLES: Phrases = Phrases::named("steps.no_participles");
-
-/// Returns whether a sentence, as [`spaced`](super::speech::spaced), says that something is not done.
-pub(super) fn denies(spaced: &str) -> bool {
-    NOT_YET.is_in(spaced)
-}
-
-/// Returns whether a sentence, as [`spaced`](super::speech::spaced), says that something is done: by a word for it, or by
-/// a participle.
-pub(super) fn tells_done(spaced: &str) -> bool {
-    DONE.is_in(spaced) || DONE_CJK.is_in(spaced) || spaced.split(' ').any(is_participle)
-}
-
-fn is_participle(word: &str) -> bool {
-    const ROMANCE: [&str; 12] = [
-        "ado", "ada", "ados", "adas", "ido", "ida", "idos", "idas", "é", "ée", "és", "ées",
-    ];
-    const RUSSIAN: [&str; 16] = [
-        "лен", "лён", "ван", "дан", "сан", "ена", "ено", "ены", "ана", "ано", "аны", "ёна", "ёно",
-        "ёны", "или", "али",
-    ];
-    let length = word.chars().count();
-    if !(5..=24).contains(&length) || NO_PARTICIPLES.contains(&word) {
-        return false;
-    }
-    let prefixed = ["ge", "ver", "be", "er", "über", "ent"];
-    let german = prefixed.iter().any(|start| word.starts_with(start))
-        || (length >= 8 && word.contains("ge"));
-    word.ends_with("ed")
-        || (word.starts_with(|c: char| c.is_alphabetic())
-            && ROMANCE.iter().any(|end| word.ends_with(end)))
-        || RUSSIAN.iter().any(|end| word.ends_with(end))
-        || word.ends_with("iert")
-        || (length >= 6 && german && word.ends_with('t'))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::speech::spaced;
-    use super::{Objects, Tells, tells_done};
+    use super::{Objects, Tells};
 
     #[track_caller]
     fn settles(step: &str, later: &str, tells: Tells) -> bool {
@@ -268,22 +222,5 @@ mod tests {
             "登录页修复了。",
             Tells::Done
         ));
-    }
-
-    #[test]
-    fn participles_tell_that_something_is_done() {
-        for text in [
-            "I renamed it",
-            "abgeschaltet",
-            "die Texte sind übersetzt",
-            "borrada",
-            "corrigé",
-            "обновлён",
-        ] {
-            assert!(tells_done(&spaced(text)), "{text}");
-        }
-        for text in ["I need the speed", "wir gehen", "go there"] {
-            assert!(!tells_done(&spaced(text)), "{text}");
-        }
     }
 }

@@ -2,36 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use super::choice_words::REASONS;
+use super::acts::Act;
+use super::choices::REASONS;
 use super::figures::subjects;
-use super::sentence_kinds::reminds;
 use super::speech::spaced;
+use super::text::Sentence;
 use crate::phrases::Phrases;
 
 /// Returns whether a message of the user begins with a refusal.
-pub(super) fn refuses(text: &str) -> bool {
-    static FILLERS: Phrases = Phrases::named("refusals.fillers");
-    static REFUSALS: Phrases = Phrases::named("refusals.refusals");
-    static CJK: Phrases = Phrases::named("refusals.cjk");
-    let opening: String = text.trim_start().chars().take(80).collect();
-    let opening = spaced(&opening);
-    let words = opening.split(' ').filter(|word| !word.is_empty());
-    let told: Vec<&str> = words.skip_while(|word| FILLERS.contains(word)).collect();
-    let told = format!(" {} ", told.join(" "));
-    let only = matches!(told.trim(), "no" | "non" | "stop" | "don't" | "nicht");
-    only || REFUSALS.opens(&told) || CJK.opens(text.trim_start())
-}
-
-/// Returns whether a message speaks against something in its first sentence, in whatever words; one that begins by
-/// agreeing does not.
-pub(super) fn objects(first: &str) -> bool {
-    static AGREES: Phrases = Phrases::named("sentences.agrees");
-    static OBJECTS: Phrases = Phrases::named("refusals.objects");
-    static CJK: Phrases = Phrases::named("refusals.objects_cjk");
-    let lower = spaced(first);
-    let opens = lower.split(' ').find(|word| !word.is_empty());
-    let agrees = opens.is_some_and(|word| AGREES.contains(&word));
-    !agrees && !reminds(first) && (OBJECTS.is_in(&lower) || CJK.is_in(first))
+pub(super) fn refuses(said: &[Sentence]) -> bool {
+    said.first()
+        .is_some_and(|first| first.acts.may(Act::Refusal))
 }
 
 /// What a rejected thing follows, where it is named.

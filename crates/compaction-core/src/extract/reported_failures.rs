@@ -1,26 +1,13 @@
 //! Reported failures: what the user sees elsewhere, and what an answer leaves broken.
 
-use super::error_shapes::{has_code, opens_with_error};
+use super::acts::Act;
+use super::error_shapes::has_code;
 use super::output_line::OutputLine;
 use super::signals::has_error;
 use super::text::Sentence;
-use crate::phrases::Phrases;
 
 /// The longest sentence that counts, in bytes.
 const LONGEST: usize = 1000;
-
-/// What says that something fails.
-static FAILS: Phrases = Phrases::named("failures.fails");
-/// What says so where the sentence names a command.
-static FAILS_OF_COMMANDS: Phrases = Phrases::named("failures.fails_of_commands");
-/// What says that it was observed.
-static SEEN: Phrases = Phrases::named("failures.seen");
-/// What says so of something that was seen before.
-static STILL: Phrases = Phrases::named("failures.still");
-/// What makes it no report.
-static NO_REPORT: Phrases = Phrases::named("failures.no_report");
-/// What says that something works again.
-static FIXED: Phrases = Phrases::named("failures.fixed");
 
 /// Who reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,24 +30,20 @@ pub(super) struct Report<'a> {
 }
 
 /// Returns the sentences that tell of failures: what the user sees, and what an answer leaves.
-pub(super) fn reports(said: &[Sentence], teller: Teller) -> Vec<Report<'_>> {
-    match teller {
-        Teller::User => found(said, user_tells),
-        Teller::Answer => found(said, answer_tells),
-        Teller::Passing => Vec::new(),
-    }
-}
-
-fn user_tells(lower: &str, text: &str) -> bool {
-    let fails = FAILS.is_in(lower);
-    let seen = || fails || SEEN.is_in(lower);
-    match has_error(text) {
-        true => seen() || error_at(text).is_some_and(|at| text[..at].contains(": ")),
-        false => {
-            let runs = !command_in(text).is_empty() && FAILS_OF_COMMANDS.is_in(lower);
-            runs || seen() && names_symptom(text)
-        }
-    }
+pub(super) fn reports(said: &[Sentence], teller: Teller) -> impl Iterator<Item = Report<'_>> {
+    let said = said.iter().filter(move |sentence| {
+        let Sentence { text, acts, .. } = sentence;
+        let names = match teller {
+            Teller::User => has_error(text) || names_symptom(text) || !command_in(text).is_empty(),
+            Teller::Answer => text.contains(['`', ':']) || has_error(text),
+            Teller::Passing => false,
+        };
+        names && acts.has(Act::Failure) && text.len() <= LONGEST
+    });
+    said.map(|sentence| Report {
+        text: &sentence.text,
+        command: command_in(&sentence.text),
+    })
 }
 
 /// Returns true for a sentence with what a program said or did: an error that it quotes or names, or a code.
@@ -74,72 +57,12 @@ fn names_symptom(text: &str) -> bool {
         word.len() == 3 && word.starts_with(['4', '5']) && word.bytes().all(|c| c.is_ascii_digit())
     };
     let mut quoted = quoted.chain(text.split_once(": ").map(|(_, said)| said));
-    let exit = text.split("code ").nth(1);
-    has_code(text)
-        || exit.is_some_and(|code| code.starts_with(|c: char| c.is_ascii_digit()))
-        || quoted.any(says)
-        || words.any(|word| named(word) || status(word))
-}
-
-fn answer_tells(lower: &str, text: &str) -> bool {
-    let named = text.contains('`') || text.contains(": ") || has_error(text);
-    named && STILL.is_in(lower)
-}
-
-fn found(said: &[Sentence], tells: impl Fn(&str, &str) -> bool) -> Vec<Report<'_>> {
-    let said = said
-        .iter()
-        .filter(|sentence| sentence.text.len() <= LONGEST);
-    let told = said.filter_map(|sentence| {
-        let text = sentence.text.as_str();
-        if !tells(&spaced(text), text) {
-            return None;
-        }
-        // What the error says is no condition of the report.
-        let before = error_at(text).map_or(text.len(), |at| at);
-        let guess = NO_REPORT.is_in(&spaced(&text[..before]));
-        (!guess).then(|| Report {
-            text,
-            command: command_in(text),
-        })
-    });
-    told.collect()
-}
-
-/// Returns whether a sentence tells that something fails, and not that it works again.
-pub(super) fn tells_failure(text: &str) -> bool {
-    let lower = spaced(text);
-    (FAILS.is_in(&lower) || STILL.is_in(&lower)) && !mends(text)
+    has_code(text) || quoted.any(says) || words.any(|word| named(word) || status(word))
 }
 
 /// Returns whether a sentence says that something works again.
-pub(super) fn mends(text: &str) -> bool {
-    static NOT_YET: Phrases = Phrases::named("failures.not_yet");
-    if text.len() > LONGEST {
-        return false;
-    }
-    let lower = spaced(text);
-    FIXED.is_in(&lower) && !NOT_YET.is_in(&lower)
-}
-
-fn spaced(text: &str) -> String {
-    let plain = |c: char| match c {
-        '’' => '\'',
-        ':' | ',' | ';' | '.' | '!' | '?' | '"' | '`' | '(' | ')' => ' ',
-        _ => c,
-    };
-    let lower = text.to_lowercase();
-    format!(" {} ", lower.chars().map(plain).collect::<String>())
-}
-
-/// Returns where a sentence begins to quote an error.
-fn error_at(text: &str) -> Option<usize> {
-    let starts = text.match_indices(' ').map(|(at, _)| at + 1);
-    let mut starts = starts.filter(|at| {
-        let end = text.floor_char_boundary(at + 120);
-        text[*at..].starts_with(|c: char| c.is_alphanumeric()) && opens_with_error(&text[*at..end])
-    });
-    starts.next()
+pub(super) fn mends(sentence: &Sentence) -> bool {
+    sentence.acts.has(Act::Fixed) && sentence.text.len() <= LONGEST
 }
 
 /// Returns the command that a sentence quotes: between backquotes, or in parentheses at its end.

@@ -2,12 +2,13 @@
 
 use session_model::{AgentMessage, AssistantMessage, Block, Content, StopReason};
 
+use super::acts::Speaker;
 use super::command_log::CommandLog;
 use super::fact_index::FactIndex;
 use super::notes::Noted;
 use super::reported_failures::Teller;
-use super::rules::RuleBook;
-use super::text::{cut_middle, ends_of, neutralise, sentences};
+use super::rules;
+use super::text::{cut_middle, neutralise, read};
 use super::tool_effects::describe;
 use crate::ledger_block::prose_of;
 use crate::source::SourceMessage;
@@ -18,7 +19,6 @@ const BRANCH: usize = 600;
 /// Reads the messages once, oldest first; paths are seen from the folder `cwd`.
 pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> FactIndex {
     let mut scan = Scan {
-        book: RuleBook::new(),
         commands: CommandLog::of(messages.iter().map(|source| &*source.message)),
         place: 0,
         facts: FactIndex::default(),
@@ -30,7 +30,6 @@ pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> FactIndex {
 }
 
 struct Scan<'a> {
-    book: RuleBook,
     commands: CommandLog<'a>,
     /// Which message is read.
     place: usize,
@@ -67,8 +66,8 @@ impl<'a> Scan<'a> {
         if text.trim().is_empty() && content.blocks().iter().any(is_image) {
             "[image]".clone_into(&mut text);
         }
-        let said = sentences(&ends_of(&text));
-        let stated = self.book.stated(&said);
+        let said = read(&text, Speaker::User);
+        let stated = rules::stated(&said);
         let whole = text.trim_start_matches(['\n', '\r']).trim_end();
         let tiny = is_tiny(&neutralise(whole));
         self.facts.user(self.place, whole, tiny, &said, &stated);
@@ -85,9 +84,9 @@ impl<'a> Scan<'a> {
         for call in calls {
             self.commands.call(call, broken, self.place);
         }
-        let said = sentences(&ends_of(&text));
+        let said = read(&text, Speaker::Agent);
         if !said.is_empty() {
-            self.facts.assistant(self.place, &text, &said, answers);
+            self.facts.assistant(self.place, &said, answers);
         }
         if let Some(path) = self.commands.changes(self.place) {
             let before = self.commands.failed_last();

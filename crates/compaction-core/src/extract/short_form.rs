@@ -3,11 +3,12 @@
 //! What remains of a sentence is one piece of it, as it was said. What opens it without meaning is dropped, and so do
 //! clauses around the fact that neither name it nor limit it.
 
-use super::choice_words::{DECIDED, DECIDED_ANYWHERE, REASONS};
+use super::acts::{Act, Acts, Speaker};
+use super::choices::REASONS;
 use super::fact_index::REJECTED;
 use super::figures::has_figure;
+use super::objects::is_only_planning;
 use super::quantity::Quantity;
-use super::sentence_kinds;
 use super::text::{one_line, words};
 use crate::phrases::Phrases;
 
@@ -97,8 +98,8 @@ pub(crate) fn decision(text: &str) -> ShortForm {
     };
     let mut bare = without_openers(said);
     if let Some((lead, rest)) = bare.split_once(", ")
-        && sentence_kinds::is_choice(rest)
-        && !sentence_kinds::is_choice(lead)
+        && chooses(rest)
+        && !chooses(lead)
     {
         bare = rest;
     }
@@ -122,11 +123,7 @@ pub(crate) fn decision(text: &str) -> ShortForm {
     }
     let kept = ended(within(last));
     let length = kept.chars().count();
-    let lower = format!(" {} ", said.to_lowercase());
-    let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
-    let sure = !mark.is_empty()
-        || sentence_kinds::is_choice(said)
-        || marks.any(|mark| *mark != " instead of " && lower.contains(mark));
+    let sure = !mark.is_empty() || chooses(said);
     ShortForm {
         text: format!("{mark}{}", one_line(kept, LONGEST)),
         rank: match (sure, length > LONGEST) {
@@ -137,6 +134,10 @@ pub(crate) fn decision(text: &str) -> ShortForm {
     }
 }
 
+fn chooses(text: &str) -> bool {
+    Acts::of(text, Speaker::Agent).has(Act::Choice)
+}
+
 /// Returns a step that comes later in fewer words.
 pub(crate) fn step(text: &str) -> ShortForm {
     let mut bare = without_openers(text);
@@ -144,7 +145,7 @@ pub(crate) fn step(text: &str) -> ShortForm {
         if let Some((lead, rest)) = bare.split_once(mark)
             && lead.split_whitespace().count() <= 8
             && rest.split_whitespace().count() >= 3
-            && sentence_kinds::is_later(lead)
+            && is_only_planning(lead)
         {
             bare = rest;
         }

@@ -1,9 +1,10 @@
 //! What is to be done next, until it is done: by a report in whatever words, by a command that passed, by a change of the
 //! file that it names, or because a newer list no longer has it.
 
+use super::acts::Act;
 use super::fact_index::{FactIndex, OfMessage, REPORTED, push_newest, retract};
 use super::notes::Noted;
-use super::objects::{Objects, Tells, denies, tells_done};
+use super::objects::{Objects, Tells};
 use super::speech::{self, spaced};
 use super::text::{Sentence, words};
 use crate::phrases::Phrases;
@@ -54,9 +55,9 @@ impl FactIndex {
     }
 
     /// Notes the steps that an answer leaves; `ends` when it calls nothing and was not broken off.
-    pub(super) fn note_steps(&mut self, place: usize, text: &str, ends: bool) {
+    pub(super) fn note_steps(&mut self, place: usize, said: &[Sentence], ends: bool) {
         self.passing_steps.clear();
-        let steps = speech::next_steps(text);
+        let steps = speech::next_steps(said);
         if !ends {
             // What is said between calls is soon done: only the newest of it is still to come.
             let steps = steps.into_iter().filter(|step| !step.asks);
@@ -93,12 +94,12 @@ impl FactIndex {
             if self.steps.is_empty() {
                 return;
             }
-            let Some((lower, tells)) = reports(&sentence.text) else {
+            let Some(tells) = reports(sentence) else {
                 continue;
             };
             self.report(place, &sentence.text, tells);
             if order == 0 && tells == Tells::Done {
-                self.newest_is_done(place, &lower);
+                self.newest_is_done(place, &spaced(&sentence.text));
             }
         }
     }
@@ -124,8 +125,7 @@ impl FactIndex {
             if self.steps.is_empty() {
                 return;
             }
-            let told = reports(&sentence.text).filter(|(_, tells)| *tells == Tells::Done);
-            if told.is_some() || speech::closes(&sentence.text) {
+            if sentence.acts.may(Act::Done) && !sentence.acts.has(Act::Later) {
                 self.report(place, &sentence.text, Tells::Done);
             }
         }
@@ -175,18 +175,19 @@ impl FactIndex {
     }
 }
 
-/// Returns the sentence in lower case and how it tells of something; nothing where it plans, asks, or denies.
-pub(super) fn reports(text: &str) -> Option<(String, Tells)> {
-    if text.len() > LONGEST || text.ends_with(['?', '？', ':', '：']) {
+/// Returns how a sentence tells of something; nothing where it plans, asks, or tells what fails.
+pub(super) fn reports(sentence: &Sentence) -> Option<Tells> {
+    let Sentence { text, acts, .. } = sentence;
+    let other = [Act::Now, Act::Later, Act::Offer, Act::Failure];
+    if text.len() > LONGEST
+        || text.ends_with(['?', '？', ':', '：'])
+        || acts.has_any(&other)
+        || words(text).is_empty()
+    {
         return None;
     }
-    let lower = spaced(text);
-    if speech::is_coming(text) || denies(&lower) || words(text).is_empty() {
-        return None;
-    }
-    let tells = match tells_done(&lower) {
+    Some(match acts.may(Act::Done) || acts.may(Act::Fixed) {
         true => Tells::Done,
         false => Tells::State,
-    };
-    Some((lower, tells))
+    })
 }

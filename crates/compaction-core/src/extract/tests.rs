@@ -8,7 +8,6 @@ use session_model::{
     ToolResultMessage, UserMessage,
 };
 
-use super::rules::RuleBook;
 use super::{record, rules_in, short_summary};
 use crate::source::SourceMessage;
 
@@ -101,88 +100,6 @@ pub(crate) fn edits(id: &str, path: &str, new: &str) -> [SourceMessage; 2] {
         calls(id, "edit", &arguments.to_string()),
         gives(&result, id, "edit", "done", false),
     ]
-}
-
-#[test]
-fn sentences_that_state_rules_are_found_in_several_languages() {
-    let book = RuleBook::new();
-    let rules = [
-        "You must run the tests before every commit.",
-        "never touch src/generated/",
-        "Don't add comments.",
-        "Please do not rename foo.rs, e.g. for style.",
-        "Only edit files under src/.",
-        "No new dependencies.",
-        "and no unwrap in library code",
-        "Please use tabs.",
-        "Make sure that it builds on 1.90.",
-        "I prefer small commits",
-        "From now on write the changelog too",
-        "use rgb values instead of indices",
-        "Keep the public API stable.",
-        "I checked with legal: you must not store names",
-        "Never use more than 3 workers instead of threads",
-        "keep in mind that we never deploy on Fridays",
-        "the timeout has to be 5 s",
-        "I ran into this before, don't touch the lock file",
-        "Read hello.py without editing files.",
-        "invalid themes must NEVER explode",
-        "Could you please never force-push?",
-        "Ändere nicht die öffentliche API.",
-        "Bitte keine neuen Abhängigkeiten.",
-        "Immer zuerst die Tests laufen lassen.",
-        "Ne modifie pas les tests.",
-        "N'utilise jamais unwrap.",
-        "Il faut garder l'ordre.",
-        "No uses unwrap.",
-        "Siempre ejecuta las pruebas.",
-        "Não mexa na pasta de migrações.",
-        "Os testes devem passar antes de cada commit.",
-        "Nunca faça push direto na main.",
-        "Никогда не меняй публичный интерфейс.",
-        "Пожалуйста, не добавляйте новых зависимостей.",
-        "Коммиты должны быть маленькими.",
-        "不要修改测试文件。",
-        "提交之前必须运行测试",
-        "请使用中文回答",
-        "コミットの前に必ずテストを実行する",
-        "テストを変更しないでください",
-    ];
-    for rule in rules {
-        assert!(book.is_rule(rule), "a rule: {rule}");
-    }
-    let others = [
-        "don't you think this is odd?",
-        "i don't think the invalidate works correctly.",
-        "i don't understand, does it capture the theme?",
-        "alright, i think there's only one file left to fix up",
-        "no, that's not it",
-        "No problem, go ahead",
-        "this must be a bug",
-        "I ran the linter: only main.rs has a warning",
-        "leave it alone for a moment",
-        "make it 3 workers instead of 8",
-        "keep in mind that the proxy times out after 40 s",
-        "we would never update that copy",
-        "I was wrong, the pause has to be 90 ms",
-        "mach es diesmal statt in main.rs in lib.rs",
-        "it always crashes on start",
-        "fix the failing test in parser.rs",
-        "Das funktioniert nicht.",
-        "kein Problem",
-        "ça ne fonctionne pas",
-        "no funciona",
-        "não funciona",
-        "o servidor sempre trava ao iniciar",
-        "не работает",
-        "сервер всегда падает при запуске",
-        "Почему тест не проходит?",
-        "识别这个级别的区别",
-        "このバグを修正してください",
-    ];
-    for other in others {
-        assert!(!book.is_rule(other), "no rule: {other}");
-    }
 }
 
 #[test]

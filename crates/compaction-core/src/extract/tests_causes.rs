@@ -82,3 +82,11 @@ fn a_filtered_check_that_shows_no_result_is_not_said_to_pass() {
     ));
     assert_eq!(record(&messages, "/p").checks.len(), 1);
 }
+
+#[test]
+fn the_last_sentence_that_is_looked_at_may_say_most() {
+    let mut said = "It is so. ".repeat(23);
+    said.push_str("The `reader` fails because the header is missing in `a.rs`. And so on it goes.");
+    let messages = says_and_edits("e1", &said, "src/select.ts");
+    assert_eq!(causes(&messages).len(), 1);
+}

@@ -18,10 +18,10 @@ fn failures(messages: &[SourceMessage]) -> Vec<String> {
 
 #[test]
 fn a_rule_said_again_holds_again() {
-    let rule = "The request timeout must be 5 seconds.";
+    let rule = "Never wait longer than 5 seconds for a request.";
     let messages = [
         user("u1", rule),
-        user("u2", "The request timeout must be 10 seconds."),
+        user("u2", "Never wait longer than 10 seconds for a request."),
         user("u3", rule),
     ];
     let record = record(&messages, "/p");

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::acts::{Acts, Speaker, tell};
 use super::pasted::own_lines;
 use crate::phrases::Phrases;
 
@@ -169,6 +170,15 @@ pub(super) struct Sentence {
     pub text: String,
     /// True when it is an item of a list.
     pub bullet: bool,
+    /// What it does, as far as that was asked.
+    pub acts: Acts,
+}
+
+/// Returns the sentences of a message with what they do, without what it only shows.
+pub(super) fn read(text: &str, speaker: Speaker) -> Vec<Sentence> {
+    let mut said = sentences(&ends_of(text));
+    tell(&mut said, speaker);
+    said
 }
 
 /// Returns the sentences of `text`, without what it only shows.
@@ -234,7 +244,8 @@ pub(super) fn strip_bullet(line: &str) -> (&str, bool) {
 fn split(line: &str, bullet: bool, found: &mut Vec<Sentence>) {
     if bullet {
         let text = line.trim().to_owned();
-        found.push(Sentence { text, bullet });
+        let acts = Acts::default();
+        found.push(Sentence { text, bullet, acts });
         return;
     }
     let ticks = line.bytes().filter(|byte| *byte == b'`').count() % 2 == 0;
@@ -271,6 +282,7 @@ fn push_sentence(text: &str, found: &mut Vec<Sentence>) {
         found.push(Sentence {
             text,
             bullet: false,
+            acts: Acts::default(),
         });
     }
 }

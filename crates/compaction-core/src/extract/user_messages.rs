@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::choices::changes_choice;
+use super::acts::Act;
 use super::fact_index::{
-    DECISIONS, Decision, FIGURES, FactIndex, FigureNote, REPORTED, may_replace, push_newest,
-    replaces, retract,
+    Decision, FIGURES, FactIndex, FigureNote, REPORTED, may_replace, push_newest, replaces, retract,
 };
 use super::figures::{
     corrects_earlier, figures, has_number, plain_numbers, replaces_earlier, subjects,
@@ -13,14 +12,17 @@ use super::figures::{
 use super::notes::{Change, Noted, RuleNote, Spoken};
 use super::objects::Objects;
 use super::refusals;
-use super::sentence_kinds::{Saying, is_choice, sayings};
 use super::steps::Step;
-use super::text::{Sentence, words};
+use super::text::{Sentence, one_line, words};
 
 /// Below this many characters a message is shown with the question before it.
 const ANSWER: usize = 40;
 /// The longest sentence that changes a choice, in bytes.
 const LONGEST: usize = 600;
+/// The fewest words of a step.
+const LEAST: usize = 3;
+/// How many sentences of a message answer the one before.
+const ANSWERING: usize = 4;
 /// The most words of an objection that does not say what it is about.
 const BRIEF: usize = 10;
 
@@ -35,10 +37,10 @@ impl FactIndex {
         rules: &[&str],
     ) {
         self.steps_are_answered(place);
-        self.turned_down(place, text, said);
+        self.turned_down(place, said);
         self.objected(place, said);
         self.changed_choices(place, said);
-        self.starts_a_request(refusals::refuses(text));
+        self.starts_a_request(refusals::refuses(said));
         self.user_reports(place, said);
         // A rule is listed as a rule.
         let stated: BTreeSet<&str> = rules.iter().copied().collect();
@@ -78,7 +80,7 @@ impl FactIndex {
             self.user_gives(&newer);
             push_newest(&mut self.user_figures, newer, FIGURES);
         }
-        self.sayings(place, said, rules);
+        self.asks_for_later(place, &others);
         let asked = self.question.take();
         if !text.trim().is_empty() {
             let asked = asked.filter(|_| text.chars().count() < ANSWER && !text.starts_with('/'));
@@ -113,22 +115,14 @@ impl FactIndex {
         true
     }
 
-    /// Notes what the user wants done later, chooses, or names.
-    fn sayings(&mut self, place: usize, said: &[Sentence], rules: &[&str]) {
-        for said in sayings(said, rules) {
-            let text = said.text;
-            let known = |noted: &Noted| noted.place == place && noted.text.contains(&text);
-            if self.decisions().rev().take(8).any(known) {
-                continue;
-            }
-            let noted = Noted { place, text };
-            match said.saying {
-                Saying::Step => self.add_step(noted, false, false),
-                Saying::Choice => {
-                    let chosen = subjects(&said.choice);
-                    let decision = Decision::new(noted, chosen, false);
-                    push_newest(&mut self.decisions, decision, DECISIONS);
-                }
+    /// Notes what the user wants done later.
+    fn asks_for_later(&mut self, place: usize, said: &[Sentence]) {
+        for Sentence { text, acts, .. } in said {
+            let says = !text.is_ascii() || words(text).len() >= LEAST;
+            let asks = text.ends_with(['?', '？', ':', '：']);
+            if acts.has(Act::Later) && says && !asks {
+                let text = one_line(text, LONGEST);
+                self.add_step(Noted { place, text }, false, false);
             }
         }
     }
@@ -188,24 +182,31 @@ impl FactIndex {
         }
     }
 
-    /// Forgets the choices of the answer before, where the user speaks against something: in few words, or naming it.
+    /// Forgets the choices of the answer before, where the user speaks against something, in few words or naming it, or says
+    /// what shall be in its place.
     fn objected(&mut self, place: usize, said: &[Sentence]) {
         let Some(answer) = self.last_words else {
             return;
         };
-        let first = said
-            .first()
-            .filter(|first| first.text.len() <= LONGEST && refusals::objects(&first.text));
-        let Some(first) = first else {
+        let said = said.iter().take(ANSWERING);
+        let said = said.filter(|sentence| sentence.text.len() <= LONGEST);
+        let against = said.filter_map(|Sentence { text, acts, .. }| {
+            let refuses = acts.may(Act::Refusal);
+            let other = acts.may(Act::Change) || acts.has_any(&[Act::Choice, Act::Rule]);
+            // "take that out again, the file lives on NFS"
+            let clause = text.split([',', ':', ';', '，', '：']).next();
+            let brief = refuses && clause.is_some_and(|clause| words(clause).len() <= BRIEF);
+            (refuses || other).then(|| (brief, Objects::of(text)))
+        });
+        let against: Vec<(bool, Objects)> = against.collect();
+        if against.is_empty() {
             return;
-        };
+        }
         self.link(place, answer);
-        let brief = words(&first.text).len() <= BRIEF;
-        let named = Objects::of(&first.text);
         let old = |earlier: &Decision| {
-            earlier.noted.place == answer
-                && !earlier.rejects
-                && (brief || Objects::of(&earlier.noted.text).touches(&named))
+            let known = Objects::of(&earlier.noted.text);
+            let meant = |(brief, named): &(bool, Objects)| *brief || known.touches(named);
+            earlier.noted.place == answer && !earlier.rejects && against.iter().any(meant)
         };
         retract(&mut self.dependencies, place, &mut self.decisions, old);
     }
@@ -224,12 +225,8 @@ impl FactIndex {
     fn changed_choices(&mut self, place: usize, said: &[Sentence]) {
         for sentence in said.iter().take(REPORTED) {
             let text = sentence.text.as_str();
-            let changes = |text: &str| {
-                corrects_earlier(text)
-                    || changes_choice(text)
-                    || replaces_earlier(text) && is_choice(text)
-            };
-            if text.len() > LONGEST || !changes(text) {
+            let changes = sentence.acts.may(Act::Change) || corrects_earlier(text);
+            if text.len() > LONGEST || !changes {
                 continue;
             }
             let matter = subjects(text);
@@ -246,13 +243,13 @@ impl FactIndex {
 
     /// Forgets the choices that the user turns down: those that are named, and at a plain refusal those of the answer
     /// before it.
-    fn turned_down(&mut self, place: usize, text: &str, said: &[Sentence]) {
+    fn turned_down(&mut self, place: usize, said: &[Sentence]) {
         let mut against = Vec::new();
         for sentence in said.iter().take(REPORTED) {
             against.extend(refusals::turned_down(&sentence.text));
         }
         against.truncate(REPORTED);
-        let refused = refusals::refuses(text).then_some(self.last_words).flatten();
+        let refused = refusals::refuses(said).then_some(self.last_words).flatten();
         if let Some(refused) = refused {
             // Without it, the refusal would be one of what was said before.
             self.link(place, refused);

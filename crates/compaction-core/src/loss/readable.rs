@@ -7,6 +7,8 @@ use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{AgentMessage, Content};
 
+use crate::files::with_whole_paths;
+
 use super::literals::{Literal, LiteralKind, add_prose, folded};
 
 /// The length of the pieces by which most of what is missing is recognized without a search, in bytes.
@@ -152,7 +154,7 @@ impl Readable {
 pub(super) fn each_text(message: &AgentMessage, give: &mut dyn FnMut(&str)) {
     match message {
         AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
-            give(&summary.summary);
+            give(&with_whole_paths(&summary.summary));
         }
         AgentMessage::BashExecution(run) => {
             give(&run.command);

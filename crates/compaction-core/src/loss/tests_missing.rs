@@ -32,7 +32,10 @@ fn says(role: &str, text: &str) -> Value {
 /// Returns a session with a compaction of ours, its record of what it put out of context included.
 fn compacted() -> Vec<Value> {
     let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/p"});
-    let asks = says("user", "Never touch src/lock.rs. Keep it below 30 ms.");
+    let asks = says(
+        "user",
+        "Never touch src/lock.rs. Never wait longer than 30 ms.",
+    );
     let tells = says(
         "assistant",
         "I read docs/one.md and docs/two.md with read_herd.",

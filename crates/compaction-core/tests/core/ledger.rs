@@ -6,7 +6,7 @@ use crate::sessions::{answer, appended, path};
 use compaction_core::{
     CompactionPlan, Ledger, LedgerBudget, LedgerKind, PlanOptions, Profile, SPLIT_TURN_HEADING,
     Strategy as SummaryMethod, TokenCount, Trigger, VerifyMode, plan_compaction, prose_of,
-    without_ledger,
+    with_whole_paths, without_ledger,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -289,8 +289,8 @@ fn what_is_over_is_not_listed() {
         .says("I went back to threads.\n\nNext step: measure the import of the large fixture.")
         .user("Change the request timeout to 45 s.")
         .says("I measured the import of the large fixture and changed the timeout.");
-    insta::assert_snapshot!(listed(&story.ledger()), @"
-    Rule e3: No, no Redis here: we cannot run another service.
+    insta::assert_snapshot!(listed(&story.ledger()), @r"
+    Decision e3: Rejected: No, no Redis here: we cannot run another service.
     Figure e17: Change the request timeout to 45 s.
     LatestMessage e17: Change the request timeout to 45 s.
     Message e3: No, no Redis here: we cannot run another service.
@@ -931,7 +931,8 @@ proptest! {
             _ => Vec::new(),
         };
         let prose = [before, vec![told; answers.len()]].concat().join(SPLIT_TURN_HEADING);
-        prop_assert_eq!(&plain.summary, &format!("{}{}", prose, plan.files.tags(None, &[])));
+        let whole = with_whole_paths(&plain.summary);
+        prop_assert_eq!(whole, format!("{}{}", prose, plan.files.tags(None, &[])));
         let drafts = format!("{:?}", plain.drafts);
         prop_assert!(!drafts.contains("ledger"), "{}", drafts);
     }

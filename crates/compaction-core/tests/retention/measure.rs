@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use compaction_core::{
     AnswerEnd, Disposition, PlanOptions, Profile, RequestKind, Strategy, Summarizer, SummaryAnswer,
-    SummaryRequest, TokenCount, TokenCounter, Trigger, plan_compaction, without_file_tags,
+    SummaryRequest, TokenCount, TokenCounter, Trigger, plan_compaction, with_whole_paths,
+    without_file_tags,
 };
 use session_model::{
     AgentMessage, ContextRules, EntryId, SessionContext, Stamp, Timestamp, build_context,
@@ -316,7 +317,7 @@ fn seen(context: &SessionContext) -> Seen {
             AgentMessage::CompactionSummary(_) => &mut seen.summary,
             _ => &mut seen.rest,
         };
-        text.push_str(&message.display_text());
+        text.push_str(&with_whole_paths(&message.display_text()));
         text.push('\n');
         if let AgentMessage::Assistant(answer) = &**message {
             for call in answer.content.tool_calls() {

@@ -76,10 +76,11 @@ fn known_share(kind: NeedleKind, percent: u64) -> Option<usize> {
     match (kind, small) {
         (NeedleKind::Pin, true) => Some(75),
         (NeedleKind::OpenError, true) => Some(85),
-        (NeedleKind::NextStep, true) => Some(85),
+        (NeedleKind::NextStep, true) => Some(70),
+        (NeedleKind::NextStep, false) => Some(90),
         // The lists of files take two fifths of the small sessions.
-        (NeedleKind::Decision, true) => Some(85),
-        (NeedleKind::Number, true) => Some(50),
+        (NeedleKind::Decision, true) => Some(65),
+        (NeedleKind::Number, true) => Some(40),
         _ => None,
     }
 }

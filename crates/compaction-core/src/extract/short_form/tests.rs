@@ -100,7 +100,7 @@ fn a_step_keeps_its_condition_but_not_its_delay() {
             "once you're done, rename the crate too",
             "rename the crate too",
         ),
-        ("todo for monday: rename the crate", "rename the crate"),
+        ("still to do: rename the crate", "rename the crate"),
         (
             "when the tests fail, revert the rename",
             "when the tests fail, revert the rename",
