@@ -1,5 +1,6 @@
 //! Which files the agent read and changed, from its tool calls and from earlier summaries.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -245,7 +246,10 @@ fn by_recency<'a>(touched: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<S
 }
 
 /// Returns a summary with a line of its own for each file of a folder's line.
-pub fn with_whole_paths(summary: &str) -> String {
+pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
+    if !summary.contains("/: ") {
+        return Cow::Borrowed(summary);
+    }
     let mut out = String::with_capacity(summary.len());
     for line in summary.split_inclusive('\n') {
         match line.trim_end().split_once("/: ") {
@@ -257,7 +261,7 @@ pub fn with_whole_paths(summary: &str) -> String {
             _ => out.push_str(line),
         }
     }
-    out
+    Cow::Owned(out)
 }
 
 /// Returns `summary` without the file tags at its end, so that a carried summary never repeats them.

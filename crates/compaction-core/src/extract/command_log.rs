@@ -82,8 +82,9 @@ impl<'a> CommandLog<'a> {
 
     /// Returns the file that the newest call changes.
     pub(super) fn changes(&self, place: usize) -> Option<&str> {
-        let mut calls = self.calls.iter().rev();
-        let call = calls.find(|call| call.place == place && !call.failed)?;
+        let calls = self.calls.iter().rev();
+        let mut own = calls.take_while(|call| call.place == place);
+        let call = own.find(|call| !call.failed)?;
         match &call.deed {
             ToolEffect::Files(works) => works.first().map(|work| work.path.as_str()),
             ToolEffect::Run { .. } | ToolEffect::Todos(_) | ToolEffect::Read(_) => None,

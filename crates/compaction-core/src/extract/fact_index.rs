@@ -143,7 +143,7 @@ impl FactIndex {
         self.last_words = Some(place);
         self.question = speech::question(said).map(|asked| (place, asked));
         self.answer_reports(place, said);
-        self.note_decisions(place, said);
+        self.note_decisions(place, said, ends);
         self.note_steps(place, said, ends);
         if !ends {
             self.may_be_a_cause(place, said);
@@ -175,8 +175,10 @@ impl FactIndex {
         link(&mut self.dependencies, place, other);
     }
 
-    pub(super) fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
-        for choice in choices::choices(said) {
+    /// Notes what is chosen, and where it `refuses` what is given up: of what is said between calls that is only what was tried.
+    pub(super) fn note_decisions(&mut self, place: usize, said: &[Sentence], refuses: bool) {
+        let choices = choices::choices(said).into_iter();
+        for choice in choices.filter(|choice| refuses || !choice.rejects) {
             let rejects = choice.rejects;
             let chosen = subjects(choice.choice);
             let against = match rejects {

@@ -48,7 +48,7 @@ impl FactIndex {
             .iter()
             .filter(|sentence| !stated.contains(sentence.text.as_str()));
         let others: Vec<Sentence> = others.cloned().collect();
-        self.note_decisions(place, &others);
+        self.note_decisions(place, &others, true);
         for rule in rules.iter().copied() {
             if self.is_new_rule(place, rule) {
                 let figure = has_number(rule).then(|| FigureNote::new(place, rule.to_owned()));

@@ -66,8 +66,9 @@ impl Readable {
 
     /// Adds a text.
     pub(crate) fn add_text(&mut self, text: &str) {
-        add_prose(text, &mut self.literals);
-        self.text.push_str(&folded(text));
+        let text = with_whole_paths(text);
+        add_prose(&text, &mut self.literals);
+        self.text.push_str(&folded(&text));
         self.text.push('\n');
     }
 
@@ -154,7 +155,7 @@ impl Readable {
 pub(super) fn each_text(message: &AgentMessage, give: &mut dyn FnMut(&str)) {
     match message {
         AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
-            give(&with_whole_paths(&summary.summary));
+            give(&summary.summary);
         }
         AgentMessage::BashExecution(run) => {
             give(&run.command);

@@ -283,7 +283,7 @@ fn what_is_settled_is_gone_in_the_odd_cases() {
         ("done", 1),
         ("open", 7),
         ("replaced", 0),
-        ("refused", 0),
+        ("refused", 1),
         ("resolved", 0),
     ];
     check(&cases, &most);

@@ -75,11 +75,13 @@ fn known_share(kind: NeedleKind, percent: u64) -> Option<usize> {
     let small = percent < 5;
     match (kind, small) {
         (NeedleKind::Pin, true) => Some(75),
+        (NeedleKind::Rule, true) => Some(90),
         (NeedleKind::OpenError, true) => Some(85),
         (NeedleKind::NextStep, true) => Some(70),
         (NeedleKind::NextStep, false) => Some(90),
         // The lists of files take two fifths of the small sessions.
-        (NeedleKind::Decision, true) => Some(65),
+        (NeedleKind::Decision, true) => Some(60),
+        (NeedleKind::Decision, false) => Some(90),
         (NeedleKind::Number, true) => Some(40),
         _ => None,
     }

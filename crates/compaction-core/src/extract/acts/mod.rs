@@ -11,7 +11,7 @@ use super::text::Sentence;
 
 pub use features::{Place, features};
 
-/// What a sentence does. It may do several things at once.
+/// What a sentence does. It may do more than one thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// Orders, forbids or prefers something for the rest of the work.
