@@ -41,18 +41,18 @@ fn strategies_stand_side_by_side() {
     tokens before   190.1k            190.1k
     tokens after    22.9k             79.8k
     summary         2.9k              0
-    of it ledger    896               -
+    of it ledger    939               -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      52% of 219        7% of 27
+    in context      49% of 219        7% of 27
     paths           98% of 53         -
     errors          20% of 39         7% of 27
-    figures         87% of 32         -
-    names           54% of 33         -
+    figures         78% of 32         -
+    names           48% of 33         -
     commands        12% of 62         -
-    your messages   27% of 18         -
-    your rules      100% of 19        -
+    your messages   16% of 18         -
+    your rules      100% of 22        -
     shares are of what would leave the context: what can still be read verbatim; nothing was changed
     ");
     assert_eq!(env.read("s.jsonl"), before);
