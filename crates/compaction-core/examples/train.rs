@@ -143,6 +143,7 @@ impl Set {
         for file in fs::read_dir(folder)? {
             files.push(file?.path());
         }
+        files.retain(|file| file.extension().is_some_and(|end| end == "txt"));
         files.sort();
         let mut messages = 0;
         for file in &files {
