@@ -32,8 +32,8 @@ const SEEN: u32 = 2;
 const LEAST: f32 = 0.1;
 /// So unlikely that it is never said, such as an offer of the user.
 const NEVER: i32 = -9999;
-/// What a sentence does that does nothing of interest.
-const OTHER: &str = "told";
+/// Labels that are not learned: nothing asks for them.
+const OTHER: [&str; 2] = ["told", "value"];
 /// What stands for all sentences of a speaker.
 const ANY: [(Speaker, &str); 2] = [(Speaker::User, "u:<any>"), (Speaker::Agent, "a:<any>")];
 
@@ -179,7 +179,8 @@ impl Set {
                 })
             });
             let acts: Vec<&str> = label.split('+').collect();
-            let known = |act: &&str| Act::ALL.iter().any(|(_, name)| name == act) || *act == OTHER;
+            let known =
+                |act: &&str| Act::ALL.iter().any(|(_, name)| name == act) || OTHER.contains(act);
             self.sentences.push(Sentence {
                 part,
                 speaker,

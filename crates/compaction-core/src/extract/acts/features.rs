@@ -55,9 +55,9 @@ pub fn features(text: &str, place: Place<'_>, mut found: impl FnMut(&[&str])) {
         6..=12 => "<middle>",
         _ => "<long>",
     };
+    found(&[speaker, "<any>"]);
+    found(&[speaker, length]);
     let flags = [
-        (true, "<any>"),
-        (true, length),
         (place.bullet, "<bullet>"),
         (place.first, "<first>"),
         (place.last, "<last>"),

@@ -1,8 +1,7 @@
 //! What each sentence of a message does: it sets a rule, plans, decides, reports a failure.
 //!
-//! A linear model over the words of a sentence and where it stands tells it. `data/acts.tsv` has its weights, which
-//! `cargo xtask train` learns from the labelled sentences in `training/`; what a label means is written down there.
-//! A message in another language, or in words that nobody wrote down, does nothing rather than something wrong.
+//! A linear model over the words of a sentence and where it stands tells it. `data/acts.tsv` has its weights, which the
+//! example `train` learns from the labelled sentences in `training/`; what a label means is written down there.
 
 mod features;
 mod model;
@@ -26,8 +25,6 @@ pub enum Act {
     Choice,
     /// Turns a way down, or gives it up.
     Refusal,
-    /// Gives a figure that matters.
-    Value,
     /// Says that something settled is otherwise now.
     Change,
     /// Says that something is finished, or need not be done.
@@ -42,14 +39,13 @@ pub enum Act {
 
 impl Act {
     /// All of them, with the names that training data and weights have for them.
-    pub const ALL: [(Self, &'static str); 12] = [
+    pub const ALL: [(Self, &'static str); 11] = [
         (Self::Rule, "rule"),
         (Self::Now, "now"),
         (Self::Later, "later"),
         (Self::Offer, "offer"),
         (Self::Choice, "choice"),
         (Self::Refusal, "refusal"),
-        (Self::Value, "value"),
         (Self::Change, "change"),
         (Self::Done, "done"),
         (Self::Failure, "failure"),
@@ -108,24 +104,33 @@ impl Acts {
 
 /// Tells what the sentences of a message do.
 pub(super) fn tell(said: &mut [Sentence], speaker: Speaker) {
-    for at in 0..said.len() {
-        let acts = model::acts(&said[at].text, place(said, at, speaker));
-        said[at].acts = acts;
+    let mut told = Vec::with_capacity(said.len());
+    each_place(said, speaker, |sentence, place| {
+        told.push(model::acts(&sentence.text, place));
+    });
+    for (sentence, acts) in said.iter_mut().zip(told) {
+        sentence.acts = acts;
     }
 }
 
-/// Returns where a sentence stands.
-pub(super) fn place(said: &[Sentence], at: usize, speaker: Speaker) -> Place<'_> {
-    let bullet = said[at].bullet;
-    let list = said[..at].iter().rposition(|before| !before.bullet);
-    let heading = list.and_then(|at| said.get(at)).filter(|_| bullet);
-    let heading = heading.filter(|heading| is_heading(&heading.text));
-    Place {
-        bullet,
-        first: at == 0,
-        last: at + 1 == said.len(),
-        heading: heading.map_or("", |heading| &heading.text),
-        ..Place::new(speaker)
+/// Calls `found` with each sentence of a message and where it stands.
+fn each_place(said: &[Sentence], speaker: Speaker, mut found: impl FnMut(&Sentence, Place<'_>)) {
+    let mut heading = "";
+    for (at, sentence) in said.iter().enumerate() {
+        if !sentence.bullet {
+            heading = match is_heading(&sentence.text) {
+                true => &sentence.text,
+                false => "",
+            };
+        }
+        let place = Place {
+            bullet: sentence.bullet,
+            first: at == 0,
+            last: at + 1 == said.len(),
+            heading: if sentence.bullet { heading } else { "" },
+            ..Place::new(speaker)
+        };
+        found(sentence, place);
     }
 }
 
@@ -155,15 +160,17 @@ pub mod training {
             }
         });
         let said: Vec<Sentence> = sentences.collect();
-        let features = said.iter().enumerate().map(|(at, sentence)| {
+        let mut features = Vec::with_capacity(said.len());
+        super::each_place(&said, speaker, |sentence, place| {
             let mut spelled = Vec::new();
-            let place = super::place(&said, at, speaker);
-            super::features(&sentence.text, place, |parts| spelled.push(parts.concat()));
+            super::features(&sentence.text, place, |parts| {
+                spelled.push(parts.concat());
+            });
             spelled.sort_unstable();
             spelled.dedup();
-            spelled
+            features.push(spelled);
         });
-        features.collect()
+        features
     }
 }
 
