@@ -93,6 +93,7 @@ fn normal(screen: &str) -> String {
             ),
             (r"(of \d+   )[0-9a-f]{8}\b", "${1}ID"),
             (r"-- back to [0-9a-f]{8}", "-- back to ID"),
+            (r"\[[0-9a-f]{8}\]", "[ID]"),
             // Ids have no fixed size in tokens.
             (r"(facts +)\d+ ", "${1}N "),
             (r"(?m)((?:compacted: |branch summary: ).*?) +\d+$", "$1 N"),
