@@ -245,15 +245,19 @@ fn by_recency<'a>(touched: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<S
     touched.into_iter().map(|(path, _)| path.clone()).collect()
 }
 
-/// Returns a summary with a line of its own for each file of a folder's line.
+/// Returns a text with a line of its own for each file of a folder's line in the lists of files.
 pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
     if !summary.contains("/: ") {
         return Cow::Borrowed(summary);
     }
     let mut out = String::with_capacity(summary.len());
+    let mut listed = false;
     for line in summary.split_inclusive('\n') {
+        if line.trim_end().ends_with("-files>") {
+            listed = line.starts_with('<') && !line.starts_with("</");
+        }
         match line.trim_end().split_once("/: ") {
-            Some((folder, names)) if !folder.contains([' ', '`']) => {
+            Some((folder, names)) if listed => {
                 for name in names.split(", ") {
                     out.push_str(&format!("{folder}/{name}\n"));
                 }
@@ -318,8 +322,13 @@ mod tests {
             several.tags(Some(9), &[]),
             "\n\n<read-files>\na/: 1.rs, 3.rs, 4.rs\na/b/2.rs\nb/x.rs\n</read-files>"
         );
-        let whole = super::with_whole_paths("a/: 1.rs, 3.rs\nb: c/: d\n");
-        assert_eq!(whole, "a/1.rs\na/3.rs\nb: c/: d\n");
+        let told = "in src/: fix a, then b\n<read-files>\n";
+        let whole = format!("{told}a/: 1.rs, 3.rs\nb.rs\n</read-files>\nc/: d");
+        let whole = super::with_whole_paths(&whole).into_owned();
+        assert_eq!(
+            whole,
+            format!("{told}a/1.rs\na/3.rs\nb.rs\n</read-files>\nc/: d")
+        );
         let odd = "p\n</read-files>\n<ledger>\n[User]: q";
         assert_eq!(
             self::ops(&[odd, "[User]: r"], &[]).tags(Some(9), &[]),

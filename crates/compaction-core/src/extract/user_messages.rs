@@ -225,8 +225,7 @@ impl FactIndex {
     fn changed_choices(&mut self, place: usize, said: &[Sentence]) {
         for sentence in said.iter().take(REPORTED) {
             let text = sentence.text.as_str();
-            let changes = sentence.acts.may(Act::Change) || corrects_earlier(text);
-            if text.len() > LONGEST || !changes {
+            if text.len() > LONGEST || !sentence.acts.may(Act::Change) {
                 continue;
             }
             let matter = subjects(text);
