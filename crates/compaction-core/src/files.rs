@@ -161,7 +161,7 @@ impl FileOps {
 
     /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
     /// of each list the `limit` touched last. Of the modified, those that are `named` elsewhere in the summary are left out.
-    /// With a limit a path is one line that ends no tag, whatever is in it, and files of one folder share a line; pi does
+    /// With a limit a path is one line that ends no tag, whatever is in it, and files of one folder and kind share a line; pi does
     /// none of that.
     pub fn tags(&self, limit: Option<usize>, named: &[String]) -> String {
         let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {
@@ -195,31 +195,38 @@ impl FileOps {
     }
 }
 
-/// From how many files of a folder on they share a line.
-const SHARE: usize = 3;
-
-/// Returns sorted paths with one line for a folder of several files: `src/app/: form.ts, page.ts, row.ts`.
+/// Returns sorted paths, those of one folder and kind on one line as shells spell them: `src/app/{form,page,row}.ts`.
 fn by_folder(paths: &[String]) -> Vec<String> {
-    let plain = |path: &&String| !path.contains([':', ',', '&', '\\']);
-    let folder = |path: &String| path.rfind('/').map(|at| path[..=at].to_owned());
-    let mut folders: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for path in paths.iter().filter(plain) {
-        if let Some(folder) = folder(path) {
-            let name = &path[folder.len()..];
-            folders.entry(folder).or_default().push(name);
+    let parts = |path: &str| {
+        let name = path.rfind('/').map_or(0, |at| at + 1);
+        let kind = path[name..].rfind('.').filter(|at| *at > 0);
+        let kind = kind.map_or(path.len(), |at| name + at);
+        (name, kind)
+    };
+    let around = |path: &String| {
+        let (name, kind) = parts(path);
+        let plain = !path.contains(['{', '}', ',', '&', '\\']);
+        (plain && name > 0).then(|| (path[..name].to_owned(), path[kind..].to_owned()))
+    };
+    let mut together: BTreeMap<_, Vec<&str>> = BTreeMap::new();
+    for path in paths {
+        if let Some(around) = around(path) {
+            let (name, kind) = parts(path);
+            together.entry(around).or_default().push(&path[name..kind]);
         }
     }
-    folders.retain(|_, names| names.len() >= SHARE);
     let mut lines = Vec::new();
     for path in paths {
-        let shared = folder(path).filter(|_| plain(&path));
-        match shared.and_then(|folder| Some((folder.clone(), folders.get_mut(&folder)?))) {
-            // The first one tells of all.
-            Some((folder, names)) if !names.is_empty() => {
-                lines.push(format!("{folder}: {}", std::mem::take(names).join(", ")));
-            }
-            Some(_) => {}
-            None => lines.push(path.clone()),
+        let Some((folder, kind)) = around(path) else {
+            lines.push(path.clone());
+            continue;
+        };
+        // The first one tells of all.
+        let names = together.remove(&(folder.clone(), kind.clone()));
+        match names.unwrap_or_default().as_slice() {
+            [] => {}
+            [_] => lines.push(path.clone()),
+            names => lines.push(format!("{folder}{{{}}}{kind}", names.join(","))),
         }
     }
     lines
@@ -245,9 +252,9 @@ fn by_recency<'a>(touched: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<S
     touched.into_iter().map(|(path, _)| path.clone()).collect()
 }
 
-/// Returns a text with a line of its own for each file of a folder's line in the lists of files.
+/// Returns a text with a line of its own for each file that shares a line in the lists of files.
 pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
-    if !summary.contains("/: ") {
+    if !summary.contains('{') {
         return Cow::Borrowed(summary);
     }
     let mut out = String::with_capacity(summary.len());
@@ -256,13 +263,15 @@ pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
         if line.trim_end().ends_with("-files>") {
             listed = line.starts_with('<') && !line.starts_with("</");
         }
-        match line.trim_end().split_once("/: ") {
-            Some((folder, names)) if listed => {
-                for name in names.split(", ") {
-                    out.push_str(&format!("{folder}/{name}\n"));
+        let shared = line.split_once('{').filter(|_| listed);
+        let shared = shared.and_then(|(folder, rest)| Some((folder, rest.split_once('}')?)));
+        match shared {
+            Some((folder, (names, kind))) => {
+                for name in names.split(',') {
+                    out.push_str(&format!("{folder}{name}{kind}"));
                 }
             }
-            _ => out.push_str(line),
+            None => out.push_str(line),
         }
     }
     Cow::Owned(out)
@@ -320,14 +329,14 @@ mod tests {
         let several = self::ops(&["b/x.rs", "a/1.rs", "a/b/2.rs", "a/3.rs", "a/4.rs"], &[]);
         assert_eq!(
             several.tags(Some(9), &[]),
-            "\n\n<read-files>\na/: 1.rs, 3.rs, 4.rs\na/b/2.rs\nb/x.rs\n</read-files>"
+            "\n\n<read-files>\na/{1,3,4}.rs\na/b/2.rs\nb/x.rs\n</read-files>"
         );
-        let told = "in src/: fix a, then b\n<read-files>\n";
-        let whole = format!("{told}a/: 1.rs, 3.rs\nb.rs\n</read-files>\nc/: d");
+        let told = "in src/{a,b}.rs\n<read-files>\n";
+        let whole = format!("{told}a/{{1,3}}.rs\nb.rs\n</read-files>\nc/{{d,e}}");
         let whole = super::with_whole_paths(&whole).into_owned();
         assert_eq!(
             whole,
-            format!("{told}a/1.rs\na/3.rs\nb.rs\n</read-files>\nc/: d")
+            format!("{told}a/1.rs\na/3.rs\nb.rs\n</read-files>\nc/{{d,e}}")
         );
         let odd = "p\n</read-files>\n<ledger>\n[User]: q";
         assert_eq!(

@@ -41,14 +41,14 @@ fn strategies_stand_side_by_side() {
     tokens before   190.1k            190.1k
     tokens after    22.9k             79.8k
     summary         2.9k              0
-    of it ledger    939               -
+    of it ledger    948               -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      49% of 219        7% of 27
+    in context      50% of 219        7% of 27
     paths           98% of 53         -
     errors          20% of 39         7% of 27
-    figures         78% of 32         -
+    figures         81% of 32         -
     names           48% of 33         -
     commands        12% of 62         -
     your messages   16% of 18         -

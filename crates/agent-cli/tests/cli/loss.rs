@@ -326,7 +326,7 @@ fn the_card_says_what_loss_says_afterwards() {
         .stdout
         .lines()
         .find(|line| line.contains("in context "));
-    assert_snapshot!(line.expect("a line").trim(), @"in context  49% of 219 facts that can be checked, 22 of 22 rules; recall");
+    assert_snapshot!(line.expect("a line").trim(), @"in context  50% of 219 facts that can be checked, 22 of 22 rules; recall");
     // What is said is what is stored.
     let summaries = env.run(&["summaries", "c.jsonl", "--json"]).json();
     let last = summaries["summaries"]
@@ -367,7 +367,7 @@ fn a_gate_refuses_and_writes_nothing() {
     };
     let refused = gate("100", "0");
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert_snapshot!(refused.stderr.trim(), @"error: Compaction failed: only 50% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept");
+    assert_snapshot!(refused.stderr.trim(), @"error: Compaction failed: only 49% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept");
     assert!(env.listing() == before, "something was written");
     assert_eq!(gate("20", "2000").code, Some(0));
 }

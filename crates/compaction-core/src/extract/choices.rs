@@ -38,7 +38,7 @@ pub(super) fn choices(said: &[Sentence]) -> Vec<Choice<'_>> {
         let Sentence { text, acts, .. } = sentence;
         // What is chosen rather than something else is chosen.
         let rejects = acts.has(Act::Refusal) && acts.more(Act::Refusal, Act::Choice);
-        let chooses = !rejects && acts.has(Act::Choice);
+        let chooses = !rejects && acts.has(Act::Choice) && !acts.more(Act::Finding, Act::Choice);
         let asks = text.ends_with(['?', '？', ':', '：']);
         let brief = text.is_ascii() && words(text).len() < LEAST;
         if !(chooses || rejects) || asks || brief || text.len() > LONGEST {

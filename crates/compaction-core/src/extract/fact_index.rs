@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::causes::Cause;
 use super::choices;
 use super::figures::{answered_figures, has_number, plain_numbers, replaces_earlier, subjects};
+use super::names::names_something;
 use super::notes::{AnswerNote, Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
+use super::objects::Objects;
 use super::quantity::Quantity;
 use super::refusals;
 use super::speech;
@@ -57,6 +59,8 @@ pub(crate) struct FactIndex {
     pub last_words: Option<usize>,
     /// What the newest answer asks the user at its end, and which message it is.
     pub(super) question: Option<(usize, String)>,
+    /// The way that the newest answer goes or proposes, and which message it is.
+    pub(super) proposal: Option<(usize, String)>,
     /// For a message, others without which it would be misread.
     pub dependencies: BTreeMap<usize, BTreeSet<usize>>,
     pub(super) answers: Vec<AnswerNote>,
@@ -142,6 +146,7 @@ impl FactIndex {
     pub(super) fn assistant(&mut self, place: usize, said: &[Sentence], ends: bool) {
         self.last_words = Some(place);
         self.question = speech::question(said).map(|asked| (place, asked));
+        self.proposal = speech::proposal(said).map(|proposal| (place, proposal));
         self.answer_reports(place, said);
         self.note_decisions(place, said, ends);
         self.note_steps(place, said, ends);
@@ -188,10 +193,9 @@ impl FactIndex {
             if rejects {
                 self.retract_answers(place, &against, None);
             }
-            let text = one_line(&choice.sentence, DECISION);
             let text = match rejects {
-                true => format!("{REJECTED}{text}"),
-                false => text,
+                true => format!("{REJECTED}{}", self.rejection(place, &choice.sentence)),
+                false => one_line(&choice.sentence, DECISION),
             };
             let old = |earlier: &Decision| {
                 earlier.noted.text == text
@@ -203,6 +207,25 @@ impl FactIndex {
             let noted = Noted { place, text };
             let decision = Decision::new(noted, chosen, rejects);
             push_newest(&mut self.decisions, decision, DECISIONS);
+        }
+    }
+}
+
+impl FactIndex {
+    /// Returns what is turned down, and in which words: those alone may not say what they are about.
+    fn rejection(&mut self, place: usize, sentence: &str) -> String {
+        let proposal = self.proposal.as_ref().filter(|(at, _)| *at < place);
+        let proposal = proposal.filter(|(_, proposal)| {
+            let named = Objects::of(sentence);
+            !(names_something(sentence) || named.touches(&Objects::of(proposal)))
+        });
+        match proposal.cloned() {
+            Some((answer, proposal)) => {
+                self.link(place, answer);
+                let proposal = proposal.trim_end_matches(['.', ':', '。', '：']);
+                one_line(&format!("{proposal} – {sentence}"), DECISION)
+            }
+            None => one_line(sentence, DECISION),
         }
     }
 }

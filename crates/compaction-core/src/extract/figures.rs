@@ -86,7 +86,7 @@ pub(super) fn has_number(text: &str) -> bool {
 
 /// Returns true for `#b5bd68`, or six such digits that stand alone.
 fn has_colour(text: &str) -> bool {
-    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '#'));
+    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "#_-".contains(c)));
     words.any(|word| {
         let digits = word.strip_prefix('#').unwrap_or(word);
         let hex = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());

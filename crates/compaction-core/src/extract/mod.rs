@@ -62,7 +62,7 @@ mod tests_subsumption;
 pub(crate) use fact_index::{FactIndex, REJECTED};
 pub(crate) use figures::is_unit;
 pub(crate) use focus::focus_lines;
-pub(crate) use notes::{Change, Spoken};
+pub(crate) use notes::{Change, Noted, Spoken};
 pub(crate) use pasted::{own_words, without_pasted};
 pub(crate) use quoted::{message_starts, without_rules};
 pub(crate) use scan::{last_steps, record};

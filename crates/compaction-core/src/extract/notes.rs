@@ -14,6 +14,8 @@ pub(crate) struct Spoken {
     pub text: String,
     /// True when it only asks the agent to continue.
     pub tiny: bool,
+    /// True when it may say something that outlasts the request.
+    pub lasting: bool,
     /// What took the place of a figure in it.
     pub changed: Option<Change>,
     /// The question that it answers.

@@ -10,6 +10,8 @@ const STEP: usize = 200;
 const TOLD: usize = 12;
 const TELLING: usize = 300;
 const LOOKED_AT: usize = 40;
+/// The longest proposal, in characters.
+const PROPOSAL: usize = 160;
 /// How many steps of one answer count.
 const STEPS: usize = 5;
 
@@ -94,6 +96,14 @@ pub(super) fn tellings(said: &[Sentence]) -> Vec<Telling> {
         fails: said.acts.has(Act::Failure),
     });
     told.collect()
+}
+
+/// Returns the way that an answer goes or proposes: what it says of that last.
+pub(super) fn proposal(said: &[Sentence]) -> Option<String> {
+    let acts = [Act::Choice, Act::Offer, Act::Now, Act::Later];
+    let proposes = |said: &&Sentence| acts.into_iter().any(|act| said.acts.may(act));
+    let proposal = said.iter().rfind(proposes).or(said.last())?;
+    Some(one_line(&proposal.text, PROPOSAL))
 }
 
 /// Returns the question that an answer ends on.

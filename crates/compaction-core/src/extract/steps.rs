@@ -43,7 +43,7 @@ impl FactIndex {
     /// Adds a step in place of what was said of it before.
     pub(super) fn add_step(&mut self, noted: Noted, asks: bool, listed: bool) {
         let about = Objects::of(&noted.text);
-        let old = |earlier: &Step| about.same(&earlier.about);
+        let old = |earlier: &Step| earlier.noted.text == noted.text || about.same(&earlier.about);
         retract(&mut self.dependencies, noted.place, &mut self.steps, old);
         let step = Step {
             noted,

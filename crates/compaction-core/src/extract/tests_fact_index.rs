@@ -131,6 +131,7 @@ fn a_long_chain_of_changes_ends_in_the_last_one() {
         place,
         text: String::new(),
         tiny: false,
+        lasting: false,
         answers: None,
         changed: Some(Change {
             place: place + 1,

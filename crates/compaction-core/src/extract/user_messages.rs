@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::acts::Act;
+use super::acts::{Act, Acts};
 use super::fact_index::{
     Decision, FIGURES, FactIndex, FigureNote, REPORTED, may_replace, push_newest, replaces, retract,
 };
@@ -25,6 +25,18 @@ const LEAST: usize = 3;
 const ANSWERING: usize = 4;
 /// The most words of an objection that does not say what it is about.
 const BRIEF: usize = 10;
+
+/// Returns whether a sentence may say something that outlasts the request.
+fn may_last(acts: Acts) -> bool {
+    let lasting = [
+        Act::Rule,
+        Act::Later,
+        Act::Choice,
+        Act::Refusal,
+        Act::Change,
+    ];
+    lasting.into_iter().any(|act| acts.may(act))
+}
 
 impl FactIndex {
     /// Notes what the user says; `rules` are among `said`.
@@ -91,6 +103,7 @@ impl FactIndex {
                 place,
                 text: text.to_owned(),
                 tiny,
+                lasting: said.iter().any(|sentence| may_last(sentence.acts)),
                 changed: None,
                 answers: asked.map(|(_, question)| question),
             });

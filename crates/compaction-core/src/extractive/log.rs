@@ -192,7 +192,7 @@ impl Log {
                     left = left.saturating_sub(cost);
                 }
                 let says = one_line(&line.text, longest);
-                let says = says.trim_end_matches('…').to_owned();
+                let says = says.trim_end_matches(['…', '.']).to_owned();
                 written.push(Written {
                     at: line.at,
                     level: if waits { level + WAITING } else { level },

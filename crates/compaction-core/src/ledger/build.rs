@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
-    Change, FactIndex, REJECTED, ShortForm, Spoken, brief_decision, brief_figure, brief_step,
-    message_starts, record, without_pasted,
+    Change, FactIndex, Noted, REJECTED, ShortForm, Spoken, brief_decision, brief_figure,
+    brief_step, message_starts, record, without_pasted,
 };
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
@@ -110,7 +110,7 @@ impl Ledger {
     pub(crate) fn lacking(&self, prose: &str) -> Self {
         let quoted = Quoted::in_prose(prose);
         self.without(|item| match item.kind {
-            LedgerKind::Rule => quoted.has(&item.text),
+            LedgerKind::Rule | LedgerKind::NextStep => quoted.has(&item.text),
             _ => quoted.has_fact(item),
         })
     }
@@ -181,13 +181,30 @@ impl Quoted {
     }
 
     fn has(&self, text: &str) -> bool {
-        self.0.contains(&Self::folded(text.trim_end_matches('…')))
+        self.0
+            .contains(&Self::folded(text.trim_end_matches(['…', '.'])))
     }
 
     /// Returns whether it says a decision or a figure.
     fn has_fact(&self, item: &LedgerItem) -> bool {
         let said = item.text.strip_prefix(REJECTED).unwrap_or(&item.text);
         matches!(item.kind, LedgerKind::Decision | LedgerKind::Figure) && self.has(said)
+    }
+}
+
+/// What is told as one kind, so that no other kind tells it again.
+#[derive(Default)]
+struct Said<'a>(BTreeMap<usize, Vec<&'a str>>);
+
+impl<'a> Said<'a> {
+    fn add(&mut self, noted: &'a Noted) {
+        self.0.entry(noted.place).or_default().push(&noted.text);
+    }
+
+    fn has(&self, noted: &Noted) -> bool {
+        let text = noted.text.trim_end_matches('…');
+        let mut known = self.0.get(&noted.place).into_iter().flatten();
+        known.any(|known| known.contains(text))
     }
 }
 
@@ -244,33 +261,32 @@ impl Builder<'_> {
         let mut steps: Vec<_> = record.steps().collect();
         // Newest first, but those of one answer as it gives them.
         steps.sort_by_key(|step| Reverse(step.place));
-        for step in steps {
+        let mut told = Said::default();
+        record.decisions().for_each(|decision| told.add(decision));
+        for step in steps.into_iter().filter(|step| !told.has(step)) {
             self.in_brief(&step.text, brief_step(&step.text));
             self.note(LedgerKind::NextStep, step.place, step.text.clone());
         }
         for todo in &record.todos {
             self.note(LedgerKind::Todo, todo.place, todo.text.clone());
         }
-        let mut decided: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
         for decision in record.decisions().rev() {
             self.in_brief(&decision.text, brief_decision(&decision.text));
-            decided
-                .entry(decision.place)
-                .or_default()
-                .push(&decision.text);
             self.note(LedgerKind::Decision, decision.place, decision.text.clone());
         }
         let figures = record.user_figures().rev();
-        for figure in figures.chain(record.answered_figures().rev()) {
-            // Each thing once.
-            let mut known = decided.get(&figure.place).into_iter().flatten();
-            if known.any(|known| known.contains(figure.text.trim_end_matches('…'))) {
-                continue;
-            }
+        let figures = figures.chain(record.answered_figures().rev());
+        for figure in figures.filter(|it| !told.has(it)) {
             self.in_brief(&figure.text, brief_figure(&figure.text));
             self.note(LedgerKind::Figure, figure.place, figure.text.clone());
         }
-        for spoken in record.spoken.iter().rev() {
+        // What may outlast its request first: where not all have room, other requests are the least of a loss.
+        let (lasting, others): (Vec<&Spoken>, Vec<&Spoken>) = record
+            .spoken
+            .iter()
+            .rev()
+            .partition(|spoken| spoken.lasting);
+        for spoken in lasting.into_iter().chain(others) {
             let kind = match Some(spoken.place) {
                 place if place == first => LedgerKind::FirstMessage,
                 place if place == latest => LedgerKind::LatestMessage,

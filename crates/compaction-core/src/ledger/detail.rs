@@ -44,8 +44,8 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns the kinds in the order in which they get room. Where it is scarce, files come after the other facts:
-    /// those that are not named here are named by the tags at the end of the summary.
+    /// Returns the kinds in the order in which they get room. Where it is scarce, no files are named here: the tags at the
+    /// end of the summary do that in fewer words.
     pub(super) fn order(&self) -> Vec<(LedgerKind, u64)> {
         let mut order = ORDER.to_vec();
         match (self.shares, self.detail) {
@@ -56,7 +56,8 @@ impl Fitting<'_> {
                 kind => usize::from(kind.is_message()) * 3,
             }),
             (_, Detail::Bare) => {
-                order.sort_by_key(|(kind, _)| (kind.is_message(), *kind == LedgerKind::File));
+                order.retain(|(kind, _)| *kind != LedgerKind::File);
+                order.sort_by_key(|(kind, _)| kind.is_message());
             }
             (_, Detail::Full | Detail::Paths) => {}
         }

@@ -55,7 +55,8 @@ impl Fitting<'_> {
             .filter(|(place, _)| self.forms.contains_key(place))
             .map(|(_, item)| item.clone())
             .collect();
-        let all = ORDER.iter().map(|(kind, _)| self.places(*kind).len());
+        let order = self.order();
+        let all = order.iter().map(|(kind, _)| self.places(*kind).len());
         let all: usize = all.sum();
         let listed = shown.iter().filter(|item| item.kind != LedgerKind::Pin);
         let listed = listed.count();

@@ -202,7 +202,7 @@ fn every_kind() -> Story {
 
 #[test]
 fn every_kind_of_fact_is_kept_with_its_entry() {
-    insta::assert_snapshot!(listed(&every_kind().ledger()), @"
+    insta::assert_snapshot!(listed(&every_kind().ledger()), @r"
     Rule e1: Never touch src/api.rs.
     File e7: src/lib.rs: 1 edit; newest: mod import;
     File e5: src/import.rs: written, 2 lines
@@ -212,10 +212,10 @@ fn every_kind_of_fact_is_kept_with_its_entry() {
     Decision e2: I'll use a streaming parser because the files do not fit into memory.
     Figure e1: The upload limit is 25 MB.
     Figure e12: The import takes 4 s.
-    LatestMessage e13: Good, go on with the docs then.
-    Message e11: Please continue, and tell me how long it takes.
     FirstMessage e1: Build the importer. Never touch src/api.rs.
     The upload limit is 25 MB.
+    LatestMessage e13: Good, go on with the docs then.
+    Message e11: Please continue, and tell me how long it takes.
     Answer e12: The import takes 4 s.
     Done e3: parser
     ");
@@ -338,7 +338,7 @@ fn without_a_budget_the_summary_is_the_plain_one() {
     let plan = story.plan(&options);
     let answers: Vec<_> = plan.requests().iter().map(|_| answer("prose")).collect();
     let applied = plan.apply(&answers).expect("a summary");
-    let tags = "\n\n<modified-files>\nsrc/import.rs\nsrc/lib.rs\n</modified-files>";
+    let tags = "\n\n<modified-files>\nsrc/{import,lib}.rs\n</modified-files>";
     let prose = format!("prose{SPLIT_TURN_HEADING}prose");
     assert_eq!(applied.summary, format!("{prose}{tags}"));
     let draft = format!("{:?}", applied.drafts);
