@@ -1,6 +1,7 @@
 //! Planning a compaction: what is summarized, what stays, what is asked. Pure and deterministic.
 
 mod apply;
+mod asked;
 mod bounds;
 pub(crate) mod dispositions;
 mod elide_to_fit;
@@ -9,10 +10,12 @@ mod nothing;
 mod options;
 mod oversized;
 mod prune_mark;
+mod reading;
 pub(crate) mod requests;
 mod verify;
 
 use std::collections::BTreeSet;
+use std::thread;
 
 use session_model::{
     AssistantMessage, EntryId, SessionContext, SessionPath, SystemMessage, build_context,
@@ -23,7 +26,7 @@ use crate::cut::{CutPoint, cut_items, find_cut_point};
 use crate::files::FileOps;
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, PathFacts, prose_of};
 use crate::measure::{Measure, measure_counted, message_counts};
-use crate::request::{Carried, RequestKind, SummaryRequest};
+use crate::request::RequestKind;
 use crate::restore::{self, Restored};
 use crate::rules::Profile;
 use crate::settings::{DEFAULT_RESERVE, Strategy, VerifySettings};
@@ -51,7 +54,8 @@ use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
 };
-use requests::{RequestSet, RequestSource, Shared, build_requests, output_cap};
+use reading::reading;
+use requests::{RequestSet, RequestSource, Shared, output_cap};
 
 /// A compaction that has been thought through but not carried out.
 #[derive(Debug, Clone)]
@@ -110,40 +114,6 @@ const LEAST_MESSAGES: usize = 2;
 const SHORT_CAP: TokenCount = TokenCount(512);
 
 impl CompactionPlan {
-    /// Returns the requests that a summarizer must answer, in order.
-    pub fn requests(&self) -> &[SummaryRequest] {
-        &self.asked.requests
-    }
-
-    /// Returns the request for one line about the session, given its new summary and what stays verbatim
-    /// (the newest of it, where not all fits). It is asked only where somebody shows such lines, and its
-    /// failure fails nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`WindowTooSmall`] when not even the shortest request fits the summarizer's window.
-    pub fn short_request(&self, summary: &str) -> Result<SummaryRequest, WindowTooSmall> {
-        let request_source = RequestSource {
-            previous: Some(summary.to_owned()),
-            ..self.short.clone()
-        };
-        let counter = self.profile.counter();
-        let mut requests = build_requests(
-            std::slice::from_ref(&request_source),
-            self.asked.shared(),
-            counter,
-        )?;
-        let newest = requests.len() - 1;
-        let request = requests.swap_remove(newest);
-        Ok(SummaryRequest {
-            part: 1,
-            parts: 1,
-            carried: Carried::Summary(summary.to_owned()),
-            source: request_source.source,
-            ..request
-        })
-    }
-
     /// Returns the id of the first entry that stays verbatim; `None` where none does.
     pub fn first_kept(&self) -> Option<&EntryId> {
         let first = self.entries.get(self.cut.first_kept())?;
@@ -164,17 +134,6 @@ impl CompactionPlan {
         entries
             .filter(move |entry| entry.disposition == disposition)
             .map(|entry| &entry.entry_id)
-    }
-
-    /// Returns the plan with every request folded to half its budget, for a summarizer
-    /// that found them too large. The largest request is smaller than before.
-    ///
-    /// # Errors
-    ///
-    /// [`CannotShrink`] when the requests cannot be folded to half their budget.
-    pub fn shrink(self) -> Result<Self, CannotShrink> {
-        let asked = self.asked.halved(self.profile.counter())?;
-        Ok(Self { asked, ..self })
     }
 }
 
@@ -228,6 +187,19 @@ fn plan_with(
     trigger: &Trigger,
     options: &PlanOptions,
 ) -> Result<CompactionPlan, NothingToDo> {
+    thread::scope(|scope| {
+        let read = (options.profile == Profile::Own).then(|| reading(scope, path, context));
+        plan_while_reading((path, context), read, chosen, trigger, options)
+    })
+}
+
+fn plan_while_reading(
+    (path, context): (&SessionPath<'_>, &SessionContext),
+    read: Option<impl FnOnce() -> PathFacts>,
+    chosen: Option<usize>,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Result<CompactionPlan, NothingToDo> {
     let rules = options.profile.rules();
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
@@ -262,7 +234,7 @@ fn plan_with(
         return Err(NothingToDo::TooSmall);
     }
     let mut oversized = match rules.rescues && !restores {
-        true => oversized::oversized(path, context, effective, options),
+        true => oversized::oversized((path, context), &items, effective, options),
         false => Vec::new(),
     };
     let cut = if let Some(first_kept) = chosen {
@@ -367,7 +339,7 @@ fn plan_with(
         ledger: most.min(ledger_room(gone, carried.map(String::as_str), counter)),
         pins: settings.pins.budget(options.window, threshold.as_ref()),
     };
-    let read = (options.profile == Profile::Own).then(|| PathFacts::of(path, context));
+    let read = read.map(|read| read());
     let facts = read
         .as_ref()
         .map(|read| read.ledger(context, cut.first_kept(), &shortened));

@@ -2,6 +2,7 @@
 
 use session_model::{AgentMessage, Block, Content, EntryId, SessionContext, SessionPath, json};
 
+use crate::cut::CutItem;
 use crate::plan::elide_to_fit::{Elision, pinned};
 use crate::plan::{CompactionPlan, Disposition, PlanOptions, notice};
 use crate::skill_results::skill_results;
@@ -16,8 +17,8 @@ const LEAST_OUTPUT: TokenCount = TokenCount(2048);
 /// Returns the outputs of a context that take more than their share of what stays (`keep`), each with its place, cut in
 /// their middle to that. What is pinned and skills stay whole.
 pub(super) fn oversized(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
+    (path, context): (&SessionPath<'_>, &SessionContext),
+    items: &[CutItem],
     keep: TokenCount,
     options: &PlanOptions,
 ) -> Vec<(usize, Elision)> {
@@ -32,7 +33,9 @@ pub(super) fn oversized(
         );
         output && counter.message(message) > most
     };
+    // What is small as a whole has no large output.
     let entries = context.entries.iter().enumerate();
+    let entries = entries.filter(|(place, _)| items[*place].tokens > most);
     let large: Vec<_> = entries
         .filter(|(_, projected)| projected.messages.iter().any(|message| large(message)))
         .collect();
