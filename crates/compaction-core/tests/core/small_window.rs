@@ -83,8 +83,8 @@ fn measured(window: u64, each: usize) -> String {
 #[test]
 fn the_ledger_gives_way_before_anything_is_shortened() {
     insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 251 of 850, 1 rule");
-    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 996 of 1700, 1 rule");
-    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 986 of 1700, 1 rule");
+    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 970 of 1700, 1 rule");
+    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 802 of 1700, 1 rule");
 }
 
 #[test]
