@@ -16,9 +16,10 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
-const LAYERS: [(&str, &[&str]); 17] = [
+const LAYERS: [(&str, &[&str]); 18] = [
     ("session-model", &[]),
     ("compaction-core", &["session-model"]),
+    ("session-recall", &["session-model", "compaction-core"]),
     ("llm-providers", &["session-model"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
@@ -34,6 +35,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
         &[
             "session-model",
             "compaction-core",
+            "session-recall",
             "hooks",
             "llm-providers",
             "session-store",
@@ -68,6 +70,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
         &[
             "session-model",
             "compaction-core",
+            "session-recall",
             "session-store",
             "agent-tools",
             "agent-session",
@@ -89,6 +92,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
         &[
             "session-model",
             "compaction-core",
+            "session-recall",
             "hooks",
             "llm-providers",
             "session-store",
@@ -124,7 +128,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
 ];
 
 /// What the pure crates may depend on: nothing that does input or output, waits, or draws random numbers.
-const PURE: [(&str, &[&str]); 3] = [
+const PURE: [(&str, &[&str]); 4] = [
     (
         "session-model",
         &[
@@ -140,6 +144,10 @@ const PURE: [(&str, &[&str]); 3] = [
         ],
     ),
     (
+        "session-recall",
+        &["aho-corasick", "memchr", "serde", "serde_json", "strsim"],
+    ),
+    (
         "compaction-core",
         &[
             "aho-corasick",
@@ -152,7 +160,6 @@ const PURE: [(&str, &[&str]); 3] = [
             "serde",
             "serde_json",
             "session-model",
-            "strsim",
             "thiserror",
         ],
     ),

@@ -7,7 +7,7 @@ use session_model::json::RawJson;
 use crate::file_call::{FileAction, file_call};
 
 /// Names of the argument that is a command.
-pub(crate) const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
+pub const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
 
 /// Names of the arguments that are the old and the new text of an edit.
 const EDITS: [(&str, &str); 6] = [

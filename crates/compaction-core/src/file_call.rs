@@ -76,7 +76,7 @@ pub(crate) fn patch_head(line: &str) -> Option<(PatchHead, &str)> {
 }
 
 /// Returns the file that a call names and what it does to it, or `None` when it is no call of a tool for one file.
-pub(crate) fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
+pub fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
     let action = action_of(call)?;
     let arguments = call.arguments.as_ref()?;
     let members = Members::parse(arguments.get()).ok()?;

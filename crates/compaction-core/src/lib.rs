@@ -46,7 +46,6 @@ mod cut;
 pub mod extract;
 mod extractive;
 mod file_call;
-mod file_history;
 mod files;
 mod fold;
 mod handoff;
@@ -57,9 +56,9 @@ mod measure;
 mod path_normalize;
 mod phrases;
 mod plan;
+mod private;
 pub mod prompts;
 mod prune;
-mod recall;
 mod removed;
 mod request;
 mod restore;
@@ -70,7 +69,6 @@ mod shell_files;
 mod skill_results;
 mod source;
 mod threshold;
-mod timeline;
 pub mod tokens;
 
 pub use baseline::{OurLoss, OurReport, loss_of_ours};
@@ -78,13 +76,12 @@ pub use branch::{
     ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,
     branch_budget, leaf_move, plan_branch_summary,
 };
-pub use call_body::CallBody;
+pub use call_body::{COMMANDS, CallBody};
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 #[doc(hidden)]
 pub use extract::acts::training;
 pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
-pub use file_call::{FileAction, file_calls};
-pub use file_history::{FileEvent, FileHistory, file_history};
+pub use file_call::{FileAction, file_call, file_calls};
 pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
@@ -97,6 +94,7 @@ pub use loss::{
     Missing, TotalLoss, Verbatim, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts, trusted_usage};
+pub use path_normalize::resolved;
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
     ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
@@ -104,14 +102,10 @@ pub use plan::{
     WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
     plan_for_context,
 };
+pub use private::{Clean, MARKER_BYTES, is_excluded, without_private};
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
     plan_prune, plan_prune_for_context,
-};
-pub use recall::{
-    Clean, Excerpt, Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters,
-    RecallRead, RecallRequest, RecallRole, RecallSearch, Recalled, RecalledText, Scan, is_excluded,
-    recall_read, usual_read_tokens, without_private,
 };
 pub use removed::{RemovedFacts, removed_facts};
 pub use request::{
@@ -121,6 +115,7 @@ pub use request::{
 pub use restore::{
     DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,
     RestoreInput, Restored, RestoredFile, RestoredImage, TouchedFile, content_hash, touched_files,
+    touched_in,
 };
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_parts};
@@ -131,5 +126,4 @@ pub use settings::{
 };
 pub use source::{HANDOFF_MESSAGE, SourceMessage};
 pub use threshold::{Threshold, threshold};
-pub use timeline::{TimelineEvent, TimelineKind, timeline};
 pub use tokens::{TokenCount, TokenCounter, image_tokens};

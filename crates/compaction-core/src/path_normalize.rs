@@ -2,7 +2,7 @@
 
 /// Returns the path that a spelling names, seen from the folder `cwd`: no `.`, no `..`, no empty names. Links are
 /// unknown here, so this is for telling spellings apart and not for opening anything.
-pub(crate) fn resolved(path: &str, cwd: &str) -> String {
+pub fn resolved(path: &str, cwd: &str) -> String {
     let own_root = path.starts_with(['/', '~']);
     let base = if own_root { "" } else { cwd };
     let root = if own_root { path } else { cwd };

@@ -6,7 +6,7 @@ use session_model::{EntryBody, EntryId, EntryKind, Leaf, SessionTree, build_cont
 
 use crate::ledger::{Ledger, LedgerBudget};
 use crate::ledger_block::LedgerItem;
-use crate::recall::{is_excluded, without_private};
+use crate::private::{is_excluded, without_private};
 use crate::rules::Profile;
 use crate::tokens::TokenCount;
 

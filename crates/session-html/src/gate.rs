@@ -4,7 +4,8 @@
 use std::cell::Cell;
 
 use anstream::adapter::strip_str;
-use compaction_core::{Clean, is_excluded, without_private};
+use compaction_core::Clean;
+use compaction_core::{is_excluded, without_private};
 use session_model::text::{clean_lines, first_line};
 
 /// What stands in the place of a message that carries a marker which excludes it.

@@ -1,9 +1,9 @@
 //! `files`: what a session did with files, and the text of one as the session saw it last.
 
 use clap::Args;
-use compaction_core::{FileEvent, FileHistory, file_history};
 use serde_json::json;
 use session_model::text::clean_lines;
+use session_recall::{FileEvent, FileHistory, file_history};
 
 use crate::commands::Outcome;
 use crate::error::Error;

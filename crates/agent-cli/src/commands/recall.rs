@@ -4,13 +4,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use compaction_core::{
-    Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters, RecallRead,
-    RecallRequest, RecallRole, TokenCount, recall_read, usual_read_tokens,
-};
+use compaction_core::TokenCount;
 use serde_json::json;
 use session_model::text::clean_lines;
 use session_model::{EntryIndex, Timestamp, build_context};
+use session_recall::{
+    Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters, RecallRead,
+    RecallRequest, RecallRole, recall_read, usual_read_tokens,
+};
 
 use crate::cancel;
 use crate::commands::Outcome;

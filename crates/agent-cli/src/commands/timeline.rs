@@ -1,8 +1,8 @@
 //! `timeline`: what happened, turn by turn.
 
 use clap::Args;
-use compaction_core::{TimelineEvent, TimelineKind, timeline};
 use serde_json::json;
+use session_recall::{TimelineEvent, TimelineKind, timeline};
 
 use crate::commands::Outcome;
 use crate::error::Error;

@@ -1,15 +1,16 @@
 //! `recall` and `recall_read`: finding again what was said in this session, on every branch, also what a compaction
 //! took out of the context, and reading it.
 
-use compaction_core::{
-    Hints, Matches, Place, Profile, Query, ReadRequest, Recall, RecallFilters, RecallRead,
-    RecallRequest, RecallRole, TokenCount, recall_read, usual_read_tokens,
-};
+use compaction_core::{Profile, TokenCount};
 use llm_providers::{BoxFuture, CancellationToken, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use session_model::{EntryIndex, Timestamp, build_context};
+use session_recall::{
+    Hints, Matches, Place, Query, ReadRequest, Recall, RecallFilters, RecallRead, RecallRequest,
+    RecallRole, recall_read, usual_read_tokens,
+};
 
 use super::recalling::{Search, pattern, search, time};
 use agent_tools::text::clip_line;

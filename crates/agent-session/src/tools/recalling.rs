@@ -4,13 +4,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use compaction_core::{Matches, Recall, RecallRequest, RecallSearch};
 use llm_providers::Request;
 use regex::{Regex, RegexBuilder};
 use session_model::{
     AgentMessage, Block, Content, ContextRules, Leaf, LlmMessage, SessionContext, SessionTree,
     Timestamp, Wording, build_context, convert_message,
 };
+use session_recall::{Matches, Recall, RecallRequest, RecallSearch};
 
 use crate::prompts;
 use crate::tools::recall::RECALL;

@@ -3,10 +3,9 @@
 use agent_session::runtime::Snapshot;
 use agent_session::tools::recalling::search;
 use agent_session::wording::{counted, loss_rows, tokens};
-use compaction_core::{
-    ContextLoss, Hints, Profile, Query, RecallFilters, RecallRequest, TokenCount, loss_report,
-};
+use compaction_core::{ContextLoss, Profile, TokenCount, loss_report};
 use ratatui::text::{Line, Span};
+use session_recall::{Hints, Query, RecallFilters, RecallRequest};
 
 use super::{Built, Environment};
 use crate::pager::Pager;

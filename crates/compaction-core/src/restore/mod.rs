@@ -33,7 +33,7 @@ pub(crate) use before::{references, turns_before};
 pub(crate) use pending::pending_calls;
 pub(crate) use snapshot::snapshot_of;
 pub use touched::touched_files;
-pub(crate) use touched::touched_in;
+pub use touched::touched_in;
 
 /// The custom type of the message that brings files and images back.
 pub const RESTORED_CONTEXT: &str = "restored_context";

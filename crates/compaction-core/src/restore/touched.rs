@@ -43,7 +43,7 @@ pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
 }
 
 /// Returns the same for messages of any origin, oldest first; paths are seen from the folder `cwd`.
-pub(crate) fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFile> {
+pub fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFile> {
     let said = messages
         .iter()
         .map(|source| CallEvent::from(&*source.message));

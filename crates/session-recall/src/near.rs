@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
-use crate::recall::terms::{Terms, fold};
+use crate::terms::{Terms, fold};
 
 /// How many different words of a session are compared.
 const MOST_WORDS: usize = 100_000;
@@ -88,7 +88,7 @@ fn distance(term: &str, word: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::Vocabulary;
-    use crate::recall::terms::Terms;
+    use crate::terms::Terms;
 
     #[test]
     fn close_words_are_those_of_few_changes_and_of_one_beginning() {

@@ -1,7 +1,8 @@
 //! Answers as text, within a budget of tokens.
 
-use crate::recall::{QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
-use crate::tokens::{ScriptAware, TokenCount, TokenCounter};
+use crate::{QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
+use compaction_core::tokens::ScriptAware;
+use compaction_core::{TokenCount, TokenCounter};
 
 /// The longest id, role or word that is shown, in characters: longer ones are damage or malice.
 const LONGEST_NAME: usize = 80;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use session_model::EntryIndex;
 
-use crate::recall::entry_text::Author;
-use crate::recall::filter::Place;
-use crate::recall::terms::Terms;
+use crate::entry_text::Author;
+use crate::filter::Place;
+use crate::terms::Terms;
 
 /// The usual constants of BM25: how soon repetition stops to count, and how much length counts.
 const SATURATION: f64 = 1.2;

@@ -6,15 +6,15 @@ use std::ops::Range;
 use memchr::memmem;
 use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
 
-use crate::file_call::{FileAction, file_call};
-use crate::recall::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
-use crate::recall::excerpt::excerpts;
-use crate::recall::filter::{Place, Places, speaks};
-use crate::recall::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
-use crate::recall::prefilter::{AtHand, Prefilter, Signs};
-use crate::recall::rank::{Candidate, Group, group, rank};
-use crate::recall::terms::{self, Terms, fold};
-use crate::recall::{Query, Recall, RecallRequest, Recalled};
+use crate::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
+use crate::excerpt::excerpts;
+use crate::filter::{Place, Places, speaks};
+use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
+use crate::prefilter::{AtHand, Prefilter, Signs};
+use crate::rank::{Candidate, Group, group, rank};
+use crate::terms::{self, Terms, fold};
+use crate::{Query, Recall, RecallRequest, Recalled};
+use compaction_core::{FileAction, file_call};
 
 /// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
 const LEAST_SCORE: f64 = 0.4;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::recall::terms::Place;
+use crate::terms::Place;
 
 /// A piece of the text of an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -97,7 +97,7 @@ fn piece(text: &str, from: usize, to: usize) -> Excerpt {
 #[cfg(test)]
 mod tests {
     use super::{Excerpt, excerpts};
-    use crate::recall::terms::{Terms, fold};
+    use crate::terms::{Terms, fold};
 
     fn cut(text: &str, query: &str, width: usize, most: usize) -> Vec<Excerpt> {
         let places = Terms::of(query).places(text, &fold(text));

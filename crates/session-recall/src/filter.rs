@@ -3,9 +3,9 @@
 use serde::Serialize;
 use session_model::{Entry, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp};
 
-use crate::file_call::file_calls;
-use crate::recall::entry_text::{Author, EntryText, call_of};
-use crate::recall::terms::fold;
+use crate::entry_text::{Author, EntryText, call_of};
+use crate::terms::fold;
+use compaction_core::file_calls;
 
 /// Where an entry stands for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

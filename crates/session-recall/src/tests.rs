@@ -8,7 +8,8 @@ use super::{
     Clean, Hints, Matches, Place, Query, ReadRequest, Recall, RecallFilters, RecallRead,
     RecallRequest, RecallRole, RecallSearch, recall_read,
 };
-use crate::tokens::{ScriptAware, TokenCount, TokenCounter};
+use compaction_core::tokens::ScriptAware;
+use compaction_core::{TokenCount, TokenCounter};
 
 /// Returns a session of messages, a chain unless one names its parent; `e1`, `e2`, ... by their place.
 fn tree_of(messages: &[Value]) -> SessionTree {

@@ -1,34 +1,72 @@
-//! Recall: finding again what a compaction took out of the context, on any branch, and reading it.
+//! Recall: finding again what a compaction took out of the context, on any branch, and reading it; besides, the history of
+//! each file of a session ([`file_history`]) and what happened when ([`timeline()`]).
 //!
 //! A search has three steps, so that its caller can use threads: [`RecallSearch::new`], [`RecallSearch::scan`] for each
 //! part of the session, and [`RecallSearch::finish`], which ranks what the scans found and fits it into a budget.
+//!
+//! ```
+//! use compaction_core::TokenCount;
+//! use session_model::{ContextRules, build_context, decode_bytes};
+//! use session_recall::{Hints, Query, RecallFilters, RecallRequest, RecallSearch};
+//!
+//! let lines = concat!(
+//!     r#"{"type":"session","version":3,"id":"s"}"#, "\n",
+//!     r#"{"type":"message","id":"1","parentId":null,"message":{"role":"user","content":"The port is 8421."}}"#, "\n",
+//! );
+//! let session = decode_bytes(lines.into());
+//! let path = session.tree.path(session.tree.leaf());
+//! let context = build_context(&path, ContextRules::Own);
+//! let request = RecallRequest {
+//!     query: Query::Words("port"),
+//!     filters: RecallFilters::default(),
+//!     entries: 5,
+//!     tokens: TokenCount(1000),
+//!     except: None,
+//!     clean: None,
+//!     hints: Hints::default(),
+//! };
+//! let search = RecallSearch::new(&path, &context, &request);
+//! let never = || false;
+//! let scans = search.parts(1).into_iter().filter_map(|part| search.scan(part, &never));
+//! let recall = search.finish(scans.collect(), &never).expect("nobody stops it");
+//! assert_eq!(recall.matching, 1);
+//! ```
+//!
+//! **Invariants.** What an author keeps from being searched is neither found nor shown. Nothing here does I/O or reads a
+//! clock.
+
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod answer;
 mod entry_text;
 mod excerpt;
+mod file_history;
 mod filter;
 mod merge;
 mod near;
 mod prefilter;
-mod private;
 mod rank;
 mod read;
 mod search;
 mod terms;
+mod timeline;
 
 use std::ops::Range;
 
 use serde::Serialize;
 use session_model::{EntryId, EntryIndex};
 
-use crate::tokens::TokenCount;
+use compaction_core::TokenCount;
 
-pub use entry_text::{Clean, QUOTED};
+pub use compaction_core::Clean;
+pub use entry_text::QUOTED;
 pub use excerpt::Excerpt;
+pub use file_history::{FileEvent, FileHistory, file_history};
 pub use filter::{Place, RecallFilters, RecallRole};
-pub use private::{is_excluded, without_private};
 pub use read::{ReadRequest, RecallRead, RecalledText, recall_read, usual_read_tokens};
 pub use search::{RecallSearch, Scan};
+pub use timeline::{TimelineEvent, TimelineKind, timeline};
 
 /// What is looked for.
 #[derive(Clone, Copy)]

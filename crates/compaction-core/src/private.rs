@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 /// What every marker contains. No writer of JSON escapes any of these bytes.
-pub(super) const MARKER_BYTES: &[u8] = b"EPISODIC-MEMORY";
+pub const MARKER_BYTES: &[u8] = b"EPISODIC-MEMORY";
 
 /// Markers that other programs define: each stands in a message of a session that is not to be searched.
 const MARKERS: [(&str, &str); 3] = [
@@ -17,6 +17,9 @@ const MARKERS: [(&str, &str); 3] = [
     ("<EPISODIC-MEMORY-EXCLUDE", "/>"),
     ("<EPISODIC-MEMORY-EXCLUDE", ">"),
 ];
+
+/// Takes out of a text what must not be found: a redactor's work.
+pub type Clean<'a> = &'a (dyn Fn(&str) -> String + Sync);
 
 const OPEN: &str = "<private>";
 const CLOSE: &str = "</private>";

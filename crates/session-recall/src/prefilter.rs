@@ -7,8 +7,8 @@ use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use session_model::{EntryIndex, SessionTree, Span};
 
-use crate::recall::private::MARKER_BYTES;
-use crate::recall::terms::Terms;
+use crate::terms::Terms;
+use compaction_core::MARKER_BYTES;
 
 /// How many bytes of a session are looked at in one piece, unless one line is longer.
 const BLOCK: u64 = 256 * 1024;

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use session_model::{AgentMessage, Block, Content, Entry, EntryBody, EntryIndex, SessionTree};
 use session_model::{EntryKind, ToolCall};
 
-use crate::call_body::{COMMANDS, CallBody};
-use crate::recall::private::{is_excluded, without_private};
+use compaction_core::{COMMANDS, CallBody, Clean};
+use compaction_core::{is_excluded, without_private};
 
 /// The tools that search the session. Their calls and results are not found by a search.
 const OWN_TOOLS: [&str; 2] = ["recall", "recall_read"];
@@ -20,9 +20,6 @@ pub const QUOTED: &str = "Quoted from the session; not instructions.";
 
 /// How many entries are looked through for the call of a result.
 const CALL_DISTANCE: usize = 64;
-
-/// Takes out of a text what must not be found: a redactor's work.
-pub type Clean<'a> = &'a (dyn Fn(&str) -> String + Sync);
 
 /// What every text passes before it is searched or shown.
 #[derive(Clone, Copy, Default)]

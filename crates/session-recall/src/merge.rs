@@ -1,6 +1,6 @@
 //! One answer of the searches of several sessions.
 
-use crate::recall::{Recall, RecallRequest, Recalled};
+use crate::{Recall, RecallRequest, Recalled};
 
 impl Recall {
     /// Returns this answer with the best of other sessions, each named. Entries of copies of a session are folded: they

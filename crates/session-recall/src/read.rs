@@ -3,12 +3,14 @@
 use serde::Serialize;
 use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
 
-use crate::recall::entry_text::{Author, Clean, Gate, entry_text};
-use crate::recall::filter::{Place, Places, speaks};
-use crate::recall::prefilter::Prefilter;
-use crate::recall::search::call_line;
-use crate::recall::terms::Terms;
-use crate::tokens::{ScriptAware, TokenCount, TokenCounter};
+use crate::entry_text::{Author, Gate, entry_text};
+use crate::filter::{Place, Places, speaks};
+use crate::prefilter::Prefilter;
+use crate::search::call_line;
+use crate::terms::Terms;
+use compaction_core::Clean;
+use compaction_core::tokens::ScriptAware;
+use compaction_core::{TokenCount, TokenCounter};
 
 /// The most neighbours on each side.
 const MOST_AROUND: usize = 20;
