@@ -86,8 +86,8 @@ pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{
-    Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY, PIN_LABEL, Pin,
-    PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
+    Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY, PIN_LABEL,
+    PathFacts, Pin, PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
 };
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, LostText,
@@ -100,7 +100,7 @@ pub use plan::{
     ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
     PlanHash, PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger,
     WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
-    plan_for_context,
+    plan_for_context, plan_with_facts,
 };
 pub use private::{Clean, MARKER_BYTES, is_excluded, without_private};
 pub use prune::{

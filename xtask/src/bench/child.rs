@@ -5,7 +5,8 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
+use agent_session::plan_on_threads;
+use compaction_core::{PlanOptions, TokenCount, Trigger};
 use session_model::{
     CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, RoleOrder, Wording,
     build_context, convert_to_llm, pair_calls,
@@ -96,7 +97,7 @@ fn plan(file: &Path) -> Outcome<u64> {
     let context = build_context(&path, ContextRules::Own);
     let mut options = PlanOptions::for_window(TokenCount(200_000));
     options.settings.compaction.keep_recent_tokens = TokenCount(20_000);
-    let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
+    let plan = plan_on_threads(&path, &context, &Trigger::Manual { focus: None }, &options);
     let plan = plan.map_err(|error| error.to_string())?;
     Ok(plan.entries.len() as u64)
 }

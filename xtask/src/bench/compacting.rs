@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use compaction_core::{PlanOptions, Strategy, TokenCount, Trigger, VerifyMode, plan_for_context};
+use agent_session::plan_on_threads;
+use compaction_core::{PlanOptions, Strategy, TokenCount, Trigger, VerifyMode};
 use session_model::{ContextRules, build_context};
 use test_support::needles::transcript;
 
@@ -119,7 +120,7 @@ pub fn compact(session: &session_model::SessionTree, plain: bool) -> Outcome<u64
         options.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
         options.settings.compaction.verify.mode = VerifyMode::Off;
     }
-    let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
+    let plan = plan_on_threads(&path, &context, &Trigger::Manual { focus: None }, &options);
     let plan = plan.map_err(|error| error.to_string())?;
     let applied = plan.apply(&plan.answer_extractive());
     applied.map_err(|error| error.to_string())?;

@@ -1,11 +1,11 @@
 //! `compact`: summarizes older history and keeps recent work verbatim.
 
+use agent_session::plan_on_threads;
 use std::time::Instant;
 
 use clap::Args;
 use compaction_core::{
     AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, Strategy, SummarizerLimits,
-    plan_for_context,
 };
 use llm_providers::Request;
 use serde_json::{Value, json};
@@ -266,7 +266,7 @@ pub(super) fn execute(
             summarizer: limits,
             ..options.clone()
         };
-        plan_for_context(path, context, &trigger, &options)
+        plan_on_threads(path, context, &trigger, &options)
     };
     let request_for = |candidate: &Candidate, replays: bool| {
         let provider = &*candidate.provider;

@@ -4,13 +4,14 @@ mod document;
 
 pub(super) use document::compaction_document;
 
+use agent_session::plan_on_threads;
 use std::path::PathBuf;
 
 use clap::Args;
 use compaction_core::{
     ApplyError, CompactionPlan, CompactionSettings, ContextLoss, NothingToDo, PlanOptions, Profile,
     PromptCache, RestoreInput, Strategy, SummarizerLimits, TokenCount, Trigger, VerifyMode,
-    measure, plan_elision, plan_for_context, plan_prune, threshold,
+    measure, plan_elision, plan_prune, threshold,
 };
 use serde_json::{Value, json};
 use session_model::{SessionContext, SessionPath, build_context};
@@ -244,7 +245,7 @@ fn plan_by(
             Err(reason) => Planned::Nothing(reason.to_string()),
         };
     }
-    match plan_for_context(path, context, trigger, options) {
+    match plan_on_threads(path, context, trigger, options) {
         Ok(plan) => Planned::Compaction(Box::new(plan)),
         // Nothing can be summarized, but it is too much: shorten what is large where it stands.
         Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, options) {

@@ -1,8 +1,9 @@
 //! What a compaction would do that somebody is about to ask for.
 
+use crate::planning::plan_on_threads;
 use compaction_core::{
     CompactionPlan, ContextLoss, Disposition, NothingToDo, PlanOptions, Profile, RestoreInput,
-    Strategy, TokenCount, Trigger, plan_for_context, touched_files,
+    Strategy, TokenCount, Trigger, touched_files,
 };
 use llm_providers::CancellationToken;
 use session_model::{SessionContext, build_context};
@@ -75,7 +76,7 @@ impl Snapshot {
             if strategy == Strategy::Restore {
                 options.restore = self.files(&context).await;
             }
-            match plan_for_context(&path, &context, &trigger, &options) {
+            match plan_on_threads(&path, &context, &trigger, &options) {
                 Ok(plan) => return Ok(Preview::of(plan, context, chosen.freed)),
                 Err(NothingToDo::NothingOld { .. }) => why = NoPreview::NoSummary,
                 Err(nothing) => why = NoPreview::Nothing(why_nothing(&nothing, &context)),

@@ -18,7 +18,7 @@ use crate::source::SourceMessage;
 const SOURCES: usize = 4096;
 
 /// The facts of a path, read in one pass, wherever its context is cut.
-pub(crate) struct PathFacts {
+pub struct PathFacts {
     gathered: Gathered,
     record: FactIndex,
     pins: Vec<Pin>,
@@ -27,7 +27,7 @@ pub(crate) struct PathFacts {
 
 impl PathFacts {
     /// Reads the facts of `path`.
-    pub(crate) fn of(path: &SessionPath<'_>, context: &SessionContext) -> Self {
+    pub fn of(path: &SessionPath<'_>, context: &SessionContext) -> Self {
         let gathered = gather(path, context);
         let cwd = path.tree().header().map_or("", |header| &header.cwd);
         Self {

@@ -39,7 +39,7 @@ pub const PIN_ENTRY: &str = "agent-cli/pin";
 
 pub use crate::ledger_block::{LedgerBlock, LedgerItem, LedgerKind, prose_of, without_ledger};
 
-pub(crate) use build::PathFacts;
+pub use build::PathFacts;
 pub(crate) use pins::pinned_entries;
 pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 

@@ -10,12 +10,10 @@ mod nothing;
 mod options;
 mod oversized;
 mod prune_mark;
-mod reading;
 pub(crate) mod requests;
 mod verify;
 
 use std::collections::BTreeSet;
-use std::thread;
 
 use session_model::{
     AssistantMessage, EntryId, SessionContext, SessionPath, SystemMessage, build_context,
@@ -54,7 +52,6 @@ use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
 };
-use reading::reading;
 use requests::{RequestSet, RequestSource, Shared, output_cap};
 
 /// A compaction that has been thought through but not carried out.
@@ -187,15 +184,28 @@ fn plan_with(
     trigger: &Trigger,
     options: &PlanOptions,
 ) -> Result<CompactionPlan, NothingToDo> {
-    thread::scope(|scope| {
-        let read = (options.profile == Profile::Own).then(|| reading(scope, path, context));
-        plan_while_reading((path, context), read, chosen, trigger, options)
-    })
+    let read = || PathFacts::of(path, context);
+    plan_reading((path, context), read, chosen, trigger, options)
 }
 
-fn plan_while_reading(
+/// Does the same with facts that come from elsewhere: `read` returns those of [`PathFacts::of`], and is called once most else
+/// is done, if at all.
+///
+/// # Errors
+///
+/// [`NothingToDo`] says why there is no plan.
+pub fn plan_with_facts(
     (path, context): (&SessionPath<'_>, &SessionContext),
-    read: Option<impl FnOnce() -> PathFacts>,
+    read: impl FnOnce() -> PathFacts,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Result<CompactionPlan, NothingToDo> {
+    plan_reading((path, context), read, None, trigger, options)
+}
+
+fn plan_reading(
+    (path, context): (&SessionPath<'_>, &SessionContext),
+    read: impl FnOnce() -> PathFacts,
     chosen: Option<usize>,
     trigger: &Trigger,
     options: &PlanOptions,
@@ -339,7 +349,7 @@ fn plan_while_reading(
         ledger: most.min(ledger_room(gone, carried.map(String::as_str), counter)),
         pins: settings.pins.budget(options.window, threshold.as_ref()),
     };
-    let read = read.map(|read| read());
+    let read = options.reads_facts().then(read);
     let facts = read
         .as_ref()
         .map(|read| read.ledger(context, cut.first_kept(), &shortened));

@@ -102,4 +102,9 @@ impl PlanOptions {
             restore: RestoreInput::default(),
         }
     }
+
+    /// Returns whether a plan has facts: pi knows none.
+    pub fn reads_facts(&self) -> bool {
+        self.profile == Profile::Own
+    }
 }
