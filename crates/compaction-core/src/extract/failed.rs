@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::acts::Act;
 use super::command::Command;
 use super::command_log::{CommandLog, REMEMBERED};
 use super::fact_index::{FactIndex, keep_newest};
@@ -115,6 +116,24 @@ impl CommandLog<'_> {
         }
     }
 
+    /// Returns the request whose reports a message settles whatever they were about: an answer that tells what was done and
+    /// of no failure those that it answers, a user who says that it works now those of the request before.
+    fn settled_request(&self, said: &[Sentence], teller: Teller) -> Option<usize> {
+        if said.iter().any(|sentence| sentence.acts.has(Act::Failure)) {
+            return None;
+        }
+        let tells =
+            |sentence: &Sentence| sentence.acts.has(Act::Done) || sentence.acts.may(Act::Fixed);
+        match teller {
+            Teller::Answer => said.iter().any(tells).then_some(self.requests),
+            Teller::User => {
+                let works = said.first()?.acts.may(Act::Fixed);
+                works.then(|| self.requests.checked_sub(1))?
+            }
+            Teller::Passing => None,
+        }
+    }
+
     /// Notes failures that a message reports, and forgets those that it reports as fixed.
     pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let resolved = said
@@ -130,6 +149,11 @@ impl CommandLog<'_> {
             });
         }
         self.settle_reported(said, place);
+        if let Some(requests) = self.settled_request(said, teller) {
+            self.settle(place, |failed| {
+                failed.about.is_some() && failed.requests == requests
+            });
+        }
         for report in reported_failures::reports(said, teller).take(TOLD) {
             let command = Command::new(&show_command(report.command));
             let known = |failed: &Failed| {

@@ -102,7 +102,10 @@ pub(super) fn tellings(said: &[Sentence]) -> Vec<Telling> {
 pub(super) fn proposal(said: &[Sentence]) -> Option<String> {
     let acts = [Act::Choice, Act::Offer, Act::Now, Act::Later];
     let proposes = |said: &&Sentence| acts.into_iter().any(|act| said.acts.may(act));
-    let proposal = said.iter().rfind(proposes).or(said.last())?;
+    let tells = |said: &&Sentence| !said.text.ends_with(['?', '？']);
+    // "Shall I?" names nothing.
+    let told = said.iter().filter(tells).rfind(proposes);
+    let proposal = told.or(said.iter().rfind(proposes)).or(said.last())?;
     Some(one_line(&proposal.text, PROPOSAL))
 }
 

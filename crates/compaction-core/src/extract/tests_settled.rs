@@ -155,3 +155,54 @@ fn each_answer_leaves_what_it_came_to() {
     ];
     assert_eq!(answers, outcomes);
 }
+
+#[test]
+fn a_report_is_settled_by_the_answer_that_tells_what_was_done() {
+    let report = user(
+        "u1",
+        "The search crashes with \"TypeError: hits is undefined\" when the index is empty.",
+    );
+    let open = |messages: &[_]| record(messages, "/p").failures.len();
+    assert_eq!(open(std::slice::from_ref(&report)), 1);
+    let done = says(
+        "a1",
+        "I added a guard for empty pages to the reader, with a test.",
+    );
+    assert_eq!(open(&[report.clone(), done]), 0);
+    let asks = says("a1", "I can see why. Shall I add a guard to the reader?");
+    assert_eq!(open(&[report.clone(), asks.clone()]), 1);
+    let works = user("u2", "Never mind, it works now.");
+    assert_eq!(open(&[report, asks, works]), 0);
+}
+
+#[test]
+fn a_refusal_is_kept_with_what_it_refuses() {
+    let decided = |refusal| {
+        let messages = [
+            user("u1", "go"),
+            says("a1", "I'll put a global mutex around the feed."),
+            user("u2", refusal),
+        ];
+        let record = record(&messages, "/p");
+        let texts = record.decisions().map(|noted| noted.text.clone());
+        texts.collect::<Vec<String>>()
+    };
+    assert_eq!(
+        decided("No, please don't do that, it serialized every request last time."),
+        [
+            "Rejected: I'll put a global mutex around the feed – No, please don't do that, it serialized every request last time."
+        ]
+    );
+    // It says itself what it is about.
+    assert_eq!(
+        decided("No, I don't want a mutex there."),
+        ["Rejected: No, I don't want a mutex there."]
+    );
+}
+
+#[test]
+fn a_name_that_ends_like_a_colour_is_no_figure() {
+    let figures = |text| record(&[user("u1", text)], "/p").user_figures().count();
+    assert_eq!(figures("Wire badge_feed66 into the health check."), 0);
+    assert_eq!(figures("The links have the colour feed66."), 1);
+}

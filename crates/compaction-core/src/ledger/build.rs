@@ -280,13 +280,7 @@ impl Builder<'_> {
             self.in_brief(&figure.text, brief_figure(&figure.text));
             self.note(LedgerKind::Figure, figure.place, figure.text.clone());
         }
-        // What may outlast its request first: where not all have room, other requests are the least of a loss.
-        let (lasting, others): (Vec<&Spoken>, Vec<&Spoken>) = record
-            .spoken
-            .iter()
-            .rev()
-            .partition(|spoken| spoken.lasting);
-        for spoken in lasting.into_iter().chain(others) {
+        for spoken in record.spoken.iter().rev() {
             let kind = match Some(spoken.place) {
                 place if place == first => LedgerKind::FirstMessage,
                 place if place == latest => LedgerKind::LatestMessage,
@@ -305,6 +299,9 @@ impl Builder<'_> {
             }
             let id = self.id(spoken.place);
             let text = without_pasted(&spoken.text);
+            if spoken.lasting {
+                self.ledger.lasting.insert(id.clone());
+            }
             if !remark.is_empty() {
                 self.ledger.remarks.insert(id, remark);
             }

@@ -187,6 +187,14 @@ impl<'a> Fitting<'a> {
     /// Returns the places of a kind's items, those that the ledger before listed first: what was in context stays so.
     fn by_rank(&self, kind: LedgerKind) -> Vec<usize> {
         let mut places = self.places(kind);
+        if kind == LedgerKind::Message {
+            // Where not all have room, plain requests are the least of a loss.
+            let lasts = |place: &usize| {
+                let id = &self.ledger.items[*place].entry_id;
+                self.ledger.lasting.contains(id)
+            };
+            places.sort_by_key(|place| !lasts(place));
+        }
         if !matches!(kind, LedgerKind::Pin | LedgerKind::File) && !kind.is_message() {
             places.sort_by_key(|place| {
                 let item = &self.ledger.items[*place];

@@ -62,6 +62,8 @@ pub struct Ledger {
     ranks: BTreeMap<String, u8>,
     /// What is said behind messages: the question that they answer, and a figure that was changed later.
     remarks: BTreeMap<EntryId, String>,
+    /// Messages that may say something which outlasts their request.
+    lasting: BTreeSet<EntryId>,
     /// See [`LedgerBlock::read_from`].
     read_from: Option<EntryId>,
     /// What the ledger before listed.

@@ -212,10 +212,10 @@ fn every_kind_of_fact_is_kept_with_its_entry() {
     Decision e2: I'll use a streaming parser because the files do not fit into memory.
     Figure e1: The upload limit is 25 MB.
     Figure e12: The import takes 4 s.
-    FirstMessage e1: Build the importer. Never touch src/api.rs.
-    The upload limit is 25 MB.
     LatestMessage e13: Good, go on with the docs then.
     Message e11: Please continue, and tell me how long it takes.
+    FirstMessage e1: Build the importer. Never touch src/api.rs.
+    The upload limit is 25 MB.
     Answer e12: The import takes 4 s.
     Done e3: parser
     ");
