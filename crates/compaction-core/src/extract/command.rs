@@ -18,6 +18,9 @@ pub(super) fn hides_its_end(command: &str) -> bool {
         || ends.starts_with("! ")
 }
 
+/// The shortest command that an output tells of, in bytes.
+const TOLD: usize = 8;
+
 /// Words of commands that check the work.
 static CHECKS: Phrases = Phrases::named("command.checks");
 
@@ -74,9 +77,19 @@ impl Command {
             && parts.all(|(own, other)| own.words == other.words && own.same_place(other))
     }
 
-    /// Returns how much of what `failed` did this command did. What failed last checked something, or was last.
-    pub(super) fn covers(&self, failed: &Self) -> Subsumption {
+    /// Returns how much of what `failed` did this command did, which printed `output`. What failed last checked something, or
+    /// was last.
+    pub(super) fn covers(&self, output: &str, failed: &Self) -> Subsumption {
         if !self.core.is_empty() && self.is_same(failed) {
+            return Subsumption::Surely;
+        }
+        // What runs others, such as `make ci`, tells which.
+        let whole = failed.core.len() >= TOLD && failed.core.contains(' ');
+        if whole
+            && output
+                .lines()
+                .any(|line| line.trim_end().ends_with(&failed.core))
+        {
             return Subsumption::Surely;
         }
         let Some(last) = failed.last_check().or(failed.parts.last()) else {

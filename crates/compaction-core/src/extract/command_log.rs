@@ -169,7 +169,7 @@ impl<'a> CommandLog<'a> {
                     self.dependencies.push((place, from));
                 }
                 if known == Known::Nothing && !hides_its_end(&command) {
-                    self.may_settle(&ran, from);
+                    self.may_settle(&ran, &text, from);
                 }
                 self.ran(ran, &command, (&outcome, &text), (Some(from), place));
             }
@@ -216,12 +216,12 @@ impl<'a> CommandLog<'a> {
 
     /// Notes that the command called in message `place` settles failures if it passed: no mark says that it failed, and
     /// that counts as soon as some other is marked.
-    fn may_settle(&mut self, command: &Command, place: usize) {
+    fn may_settle(&mut self, command: &Command, output: &str, place: usize) {
         if command.only_looks() {
             return;
         }
         for failed in &self.failures {
-            if command.covers(&failed.command) != Subsumption::Not {
+            if command.covers(output, &failed.command) != Subsumption::Not {
                 self.dependencies.push((failed.place(), place));
             }
         }
@@ -250,7 +250,7 @@ impl<'a> CommandLog<'a> {
             Outcome::Denied => {}
             Outcome::Passed => {
                 let place = call.unwrap_or(result);
-                self.passed_over(place, &command, text);
+                self.passed_over(place, &command, (text, output));
                 // What reads as a failure passed only as far as marks of others tell, which sources may lack.
                 let told = result_line(output).map(|line| format!(": {line}"));
                 // What is filtered tells nothing of how it ended but by such a line.
@@ -293,10 +293,10 @@ impl<'a> CommandLog<'a> {
     }
 
     /// Forgets what a command that passed did as well, and notes it as a dependency of what it may have resolved.
-    fn passed_over(&mut self, place: usize, command: &Command, text: &str) {
+    fn passed_over(&mut self, place: usize, command: &Command, (text, output): (&str, &str)) {
         let dependencies = &mut self.dependencies;
         self.failures
-            .retain_mut(|failed| match command.covers(&failed.command) {
+            .retain_mut(|failed| match command.covers(output, &failed.command) {
                 Subsumption::Surely => {
                     dependencies.push((failed.place(), place));
                     false

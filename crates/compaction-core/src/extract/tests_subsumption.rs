@@ -8,7 +8,7 @@ use super::tool_effects::show_command;
 #[track_caller]
 fn check(expected: Subsumption, pairs: &[(&str, &str)]) {
     for (won, failed) in pairs {
-        let cover = Command::new(won).covers(&Command::new(failed));
+        let cover = Command::new(won).covers("", &Command::new(failed));
         assert_eq!(cover, expected, "`{won}` after `{failed}`");
     }
 }
@@ -140,4 +140,15 @@ fn a_later_line_hides_how_an_earlier_one_ended() {
         assert_eq!(show_command(script), shown);
         assert_eq!(hides_its_end(shown), hides, "{shown}");
     }
+}
+
+#[test]
+fn what_runs_others_says_which() {
+    let covers =
+        |printed| Command::new("make ci").covers(printed, &Command::new("cargo fmt --check"));
+    assert_eq!(
+        covers("cargo fmt --check\ncargo test\nok"),
+        Subsumption::Surely
+    );
+    assert_eq!(covers("cargo fmt --check -p a\nok"), Subsumption::Not);
 }
