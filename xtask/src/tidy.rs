@@ -16,10 +16,14 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
-const LAYERS: [(&str, &[&str]); 18] = [
+const LAYERS: [(&str, &[&str]); 19] = [
     ("session-model", &[]),
-    ("compaction-core", &["session-model"]),
-    ("session-recall", &["session-model", "compaction-core"]),
+    ("session-facts", &["session-model"]),
+    ("compaction-core", &["session-model", "session-facts"]),
+    (
+        "session-recall",
+        &["session-model", "session-facts", "compaction-core"],
+    ),
     ("llm-providers", &["session-model"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
@@ -128,7 +132,7 @@ const LAYERS: [(&str, &[&str]); 18] = [
 ];
 
 /// What the pure crates may depend on: nothing that does input or output, waits, or draws random numbers.
-const PURE: [(&str, &[&str]); 4] = [
+const PURE: [(&str, &[&str]); 5] = [
     (
         "session-model",
         &[
@@ -143,6 +147,7 @@ const PURE: [(&str, &[&str]); 4] = [
             "thiserror",
         ],
     ),
+    ("session-facts", &["aho-corasick", "serde", "serde_json"]),
     (
         "session-recall",
         &["aho-corasick", "memchr", "serde", "serde_json", "strsim"],

@@ -8,10 +8,10 @@ use session_model::{
     AgentMessage, CallEvent, EntryBody, FileDetails, SessionContext, ToolCall, match_calls,
 };
 
-use crate::file_call::{FileAction, changes_files, file_calls, tells_refusal};
-use crate::path_normalize::below;
 use crate::prompts;
 use crate::serialize::escape_line;
+use session_facts::below;
+use session_facts::{FileAction, changes_files, file_calls, tells_refusal};
 
 /// Returns what a call does to which file for pi 0.87.1, which knows three tools and one argument.
 fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {

@@ -41,11 +41,8 @@
 
 mod baseline;
 mod branch;
-mod call_body;
 mod cut;
-pub mod extract;
 mod extractive;
-mod file_call;
 mod files;
 mod fold;
 mod handoff;
@@ -53,8 +50,6 @@ mod ledger;
 mod ledger_block;
 mod loss;
 mod measure;
-mod path_normalize;
-mod phrases;
 mod plan;
 mod private;
 pub mod prompts;
@@ -65,9 +60,7 @@ mod restore;
 mod rules;
 mod serialize;
 mod settings;
-mod shell_files;
 mod skill_results;
-mod source;
 mod threshold;
 pub mod tokens;
 
@@ -76,12 +69,7 @@ pub use branch::{
     ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,
     branch_budget, leaf_move, plan_branch_summary,
 };
-pub use call_body::{COMMANDS, CallBody};
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
-#[doc(hidden)]
-pub use extract::acts::training;
-pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
-pub use file_call::{FileAction, file_call, file_calls};
 pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
@@ -94,7 +82,6 @@ pub use loss::{
     Missing, TotalLoss, Verbatim, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts, trusted_usage};
-pub use path_normalize::resolved;
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
     ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
@@ -119,11 +106,14 @@ pub use restore::{
 };
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_parts};
+pub use session_facts::{
+    self, CallBody, FileAction, HANDOFF_MESSAGE, OpenTodos, SourceMessage, TodoItem, TodoState,
+    file_calls, open_todos,
+};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
     LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,
     Strategies, Strategy, VerifyMode, VerifySettings,
 };
-pub use source::{HANDOFF_MESSAGE, SourceMessage};
 pub use threshold::{Threshold, threshold};
 pub use tokens::{TokenCount, TokenCounter, image_tokens};

@@ -7,7 +7,6 @@ use session_model::{
     SessionPath, answered_calls, build_context, json,
 };
 
-use crate::file_call::{FileAction, file_call};
 use crate::ledger::pinned_entries;
 use crate::measure::measure;
 use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
@@ -15,6 +14,7 @@ use crate::settings::PruneSettings;
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
+use session_facts::{FileAction, file_call};
 
 /// How long a provider keeps a prompt prefix in its cache, in milliseconds.
 pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::prompts;
 use crate::restore::snapshot_of;
 use crate::serialize::escape;
-use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
+use session_facts::SourceMessage;
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

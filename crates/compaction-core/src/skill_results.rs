@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use session_model::{AgentMessage, CallEvent, EntryId, SessionContext, answered_calls};
 
-use crate::file_call::{FileAction, file_call};
+use session_facts::{FileAction, file_call};
 
 /// The file that says what a skill is.
 const SKILL_FILE: &str = "SKILL.md";

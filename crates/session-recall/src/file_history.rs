@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use session_model::{AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, match_calls};
 
-use compaction_core::SourceMessage;
-use compaction_core::resolved;
-use compaction_core::{FileAction, file_calls};
 use compaction_core::{LastSeen, touched_in};
 use compaction_core::{is_excluded, without_private};
+use session_facts::SourceMessage;
+use session_facts::resolved;
+use session_facts::{FileAction, file_calls};
 
 /// One call that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

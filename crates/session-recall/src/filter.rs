@@ -5,7 +5,7 @@ use session_model::{Entry, EntryIndex, EntryKind, SessionContext, SessionPath, T
 
 use crate::entry_text::{Author, EntryText, call_of};
 use crate::terms::fold;
-use compaction_core::file_calls;
+use session_facts::file_calls;
 
 /// Where an entry stands for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -14,7 +14,7 @@ use crate::prefilter::{AtHand, Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
 use crate::terms::{self, Terms, fold};
 use crate::{Query, Recall, RecallRequest, Recalled};
-use compaction_core::{FileAction, file_call};
+use session_facts::{FileAction, file_call};
 
 /// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
 const LEAST_SCORE: f64 = 0.4;

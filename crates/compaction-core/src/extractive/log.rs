@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use session_model::EntryId;
 
-use crate::extract::{one_line, own_words, without_rules};
 use crate::ledger::{LedgerItem, LedgerKind};
 use crate::tokens::{TokenCount, TokenCounter};
+use session_facts::{one_line, own_words, without_rules};
 
 use super::prose::shown;
 

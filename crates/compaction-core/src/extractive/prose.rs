@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, EntryId};
 
-use crate::extract::{cut_middle, last_steps, neutralise, one_line};
 use crate::ledger::{LedgerItem, LedgerKind, without_ledger};
-use crate::source::{HANDOFF_MESSAGE, SourceMessage};
 use crate::tokens::{TokenCount, TokenCounter};
+use session_facts::{HANDOFF_MESSAGE, SourceMessage};
+use session_facts::{cut_middle, last_steps, neutralise, one_line};
 
 use super::log::Log;
 

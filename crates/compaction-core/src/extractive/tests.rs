@@ -1,16 +1,21 @@
 //! What an extractive summary says, and that nothing in it can do harm.
 
+#[path = "../../../session-facts/src/tests_messages.rs"]
+#[expect(dead_code, reason = "not all kinds are needed here")]
+mod tests_messages;
+
 use std::sync::Arc;
 
 use session_model::{AgentMessage, Content, CustomMessage};
 
 use super::answer_extractive;
-use crate::extract::tests::{calls, edits, runs, says, source, user};
+use crate::files::{FileCalls, FileOps};
 use crate::ledger::LedgerBlock;
 use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::rules::Profile;
-use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
+use session_facts::{SourceMessage, record};
+use tests_messages::{calls, edits, runs, says, source, user};
 
 /// The heading of the log.
 const LOG: &str = "### Log (> quotes the user)";
@@ -416,4 +421,25 @@ fn the_document_of_a_handoff_is_carried_like_a_summary() {
     };
     let carries = |kind: &str| update(None, &[message(kind)], 1000).contains("> Tidy up.");
     assert!(carries("handoff") && !carries("other"));
+}
+
+#[test]
+fn a_call_without_a_result_changes_nothing_once_the_session_went_on() {
+    let changed = |messages: &[SourceMessage]| {
+        let mut files = FileOps::default();
+        files.add_messages(
+            messages.iter().map(|source| &source.message),
+            FileCalls::Succeeded,
+        );
+        let noted = record(messages, "/p", str::to_owned).files.into_iter();
+        let noted: Vec<String> = noted.map(|file| file.path).collect();
+        assert_eq!(noted, files.modified_files());
+        noted
+    };
+    let write = r#"{"path":"src/lost.rs","content":"a"}"#;
+    let mut messages = vec![user("u1", "Go."), calls("c1", "write", write)];
+    assert_eq!(changed(&messages), ["src/lost.rs"], "it may still come");
+    messages.push(user("u2", "Stop, do the other file."));
+    messages.extend(edits("e1", "src/done.rs", "fn done() {}"));
+    assert_eq!(changed(&messages), ["src/done.rs"]);
 }

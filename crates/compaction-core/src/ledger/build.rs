@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
-use crate::extract::{
-    Change, FactIndex, Noted, REJECTED, ShortForm, Spoken, brief_decision, brief_figure,
-    brief_step, message_starts, record, without_pasted,
-};
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, Pin, pins_of};
-use crate::source::SourceMessage;
+use crate::ledger_block::prose_of;
+use session_facts::SourceMessage;
+use session_facts::{
+    Change, FactIndex, Noted, REJECTED, ShortForm, Spoken, brief_decision, brief_figure,
+    brief_step, message_starts, record, without_pasted,
+};
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
@@ -31,7 +32,7 @@ impl PathFacts {
         let gathered = gather(path, context);
         let cwd = path.tree().header().map_or("", |header| &header.cwd);
         Self {
-            record: record(&gathered.messages, cwd),
+            record: record(&gathered.messages, cwd, prose_of),
             gathered,
             pins: pins_of(path),
             handed: handed_on(path),
@@ -93,7 +94,7 @@ impl Ledger {
             in_context: &BTreeSet::new(),
             ledger: Self::default(),
         };
-        builder.build(&record(messages, cwd))
+        builder.build(&record(messages, cwd, prose_of))
     }
 
     /// Returns what is said behind a message.

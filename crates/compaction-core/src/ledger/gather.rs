@@ -11,8 +11,8 @@ use session_model::{
 };
 
 use crate::ledger::{LedgerItem, LedgerKind};
-use crate::source::HANDOFF_MESSAGE;
-use crate::source::SourceMessage;
+use session_facts::HANDOFF_MESSAGE;
+use session_facts::SourceMessage;
 
 /// How much of what is not in the context a first ledger is read from whole, newest first, and of what is older how
 /// much of the user's words, in bytes: other agents' sessions may be of any size.

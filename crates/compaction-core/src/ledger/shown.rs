@@ -1,11 +1,11 @@
 //! How a fact is shown in the block: in full, cut, in its short form, or inside a message that is shown in full.
 
-use crate::extract::cut_middle;
 use crate::ledger::detail::Detail;
 use crate::ledger::fit::{Fitting, Form, MESSAGE_SHARE, WORTH};
 use crate::ledger::lines::{bare, framed, listed, one_name, shown_id};
 use crate::ledger::{LedgerItem, LedgerKind};
 use crate::tokens::TokenCount;
+use session_facts::cut_middle;
 
 impl Fitting<'_> {
     /// Returns whether a message or a pin that is shown in full contains it.

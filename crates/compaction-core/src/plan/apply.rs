@@ -7,7 +7,6 @@ use session_model::{
     SummaryMessage, acknowledgement, resumed,
 };
 
-use crate::extract;
 use crate::ledger::{LedgerBlock, LedgerKind};
 use crate::loss::ContextLoss;
 use crate::plan::verify::Verified;
@@ -17,6 +16,7 @@ use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use crate::tokens::TokenCount;
+use session_facts as extract;
 
 /// What stands between the summary of the history and that of a split turn's beginning.
 pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";

@@ -15,9 +15,9 @@ use crate::request::RequestKind;
 use crate::restore::{self, Outcome, Restored};
 use crate::rules::Rules;
 use crate::serialize::{Bounds, Serializer};
-use crate::source::SourceMessage;
 use crate::threshold::Threshold;
 use crate::tokens::{TokenCount, TokenCounter};
+use session_facts::SourceMessage;
 
 /// What becomes of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -10,7 +10,6 @@ use session_model::{
     json::{Members, RawJson},
 };
 
-use crate::extract::rules_in;
 use crate::ledger::{LedgerBudget, PathFacts, Shares, pinned_entries};
 use crate::measure::measure;
 use crate::plan::bounds::LEDGER_SHARE;
@@ -19,6 +18,7 @@ use crate::plan::{CompactionPlan, NothingToDo, PlanHash, PlanOptions, notice, pr
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
+use session_facts::rules_in;
 
 /// An entry of the kept range whose content is replaced by a shorter one.
 #[derive(Debug, Clone, PartialEq)]

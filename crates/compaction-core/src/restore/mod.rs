@@ -25,8 +25,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::{Block, Content, EntryBody, EntryId};
 
-use crate::file_call::FileAction;
 use crate::tokens::TokenCount;
+use session_facts::FileAction;
 
 pub(crate) use assemble::restored;
 pub(crate) use before::{references, turns_before};

@@ -3,8 +3,8 @@
 use session_model::json::Members;
 use session_model::{Block, Content, ToolCall};
 
-use crate::file_call::FileAction;
 use crate::restore::{comparable, content_hash};
+use session_facts::FileAction;
 
 /// What is known of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,12 +7,12 @@ use session_model::{
     AgentMessage, Block, CallEvent, Content, EntryId, SessionContext, match_calls,
 };
 
-use crate::file_call::{FileAction, file_calls};
-use crate::path_normalize::resolved;
 use crate::restore::before::brought_back;
 use crate::restore::seen::{Seen, seen_after};
 use crate::restore::{LastSeen, RESTORED_CONTEXT, TouchedFile};
-use crate::source::SourceMessage;
+use session_facts::SourceMessage;
+use session_facts::resolved;
+use session_facts::{FileAction, file_calls};
 
 /// A file while the messages are gone through.
 struct Touch {

@@ -21,7 +21,7 @@ pub fn resolved(path: &str, cwd: &str) -> String {
 }
 
 /// Returns a path as it is seen from `folder`, where it is below it; else as it is.
-pub(crate) fn below<'a>(folder: &str, path: &'a str) -> &'a str {
+pub fn below<'a>(folder: &str, path: &'a str) -> &'a str {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     let rest = rest.and_then(|rest| rest.strip_prefix('/'));
     match rest {

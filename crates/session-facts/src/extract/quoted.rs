@@ -11,7 +11,7 @@ const RULES: usize = 64;
 const START: usize = 100;
 
 /// Returns how a log may begin to quote a message of the user: with the rules in it, or without those that are listed.
-pub(crate) fn message_starts(text: &str, rules: &[String]) -> [String; 2] {
+pub fn message_starts(text: &str, rules: &[String]) -> [String; 2] {
     let words = own_words(text);
     let others = without_rules(&words, rules);
     [one_line(&words, START), one_line(&others, START)]
@@ -19,7 +19,7 @@ pub(crate) fn message_starts(text: &str, rules: &[String]) -> [String; 2] {
 
 /// Returns a message of the user without the rules that are listed as such; where it is nothing else, the words that it
 /// begins with.
-pub(crate) fn without_rules(text: &str, rules: &[String]) -> String {
+pub fn without_rules(text: &str, rules: &[String]) -> String {
     let mut left = text.to_owned();
     for rule in rules.iter().take(RULES) {
         left = left.replacen(rule.as_str(), "", 1);

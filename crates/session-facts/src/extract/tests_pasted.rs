@@ -1,9 +1,10 @@
 //! Facts about what a message only shows: it is never what its author wants.
 
 use super::pasted::without_pasted;
-use super::tests::user;
+use super::rules_in;
 use super::text::sentences;
-use super::{record, rules_in};
+use crate::extract::tests::record;
+use crate::tests_messages::user;
 
 /// What the user says around what is shown.
 fn said(text: &str) -> Vec<String> {

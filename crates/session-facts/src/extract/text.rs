@@ -13,7 +13,7 @@ static TAGS: Phrases = Phrases::named("text.tags");
 const WINDOW: usize = 64 * 1024;
 
 /// Returns `text` with the `<` of our own tags written as `&lt;`.
-pub(crate) fn neutralise(text: &str) -> String {
+pub fn neutralise(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {
@@ -32,7 +32,7 @@ pub(crate) fn neutralise(text: &str) -> String {
 }
 
 /// Returns `text` on one line, white space folded, tags neutralised, at most `limit` characters long.
-pub(crate) fn one_line(text: &str, limit: usize) -> String {
+pub fn one_line(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
@@ -83,7 +83,7 @@ pub(super) fn ends_of(text: &str) -> Cow<'_, str> {
 /// Returns `text`, cut in its middle to at most `keep` characters and a marker line that counts what is left out.
 ///
 /// A text that was cut before is cut further, and its marker goes on counting.
-pub(crate) fn cut_middle(text: &str, id: &str, keep: usize) -> String {
+pub fn cut_middle(text: &str, id: &str, keep: usize) -> String {
     let (head, tail, before) = split_marker(text, id);
     let length = head.chars().count() + tail.chars().count();
     if length <= keep {

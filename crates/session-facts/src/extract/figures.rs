@@ -16,7 +16,7 @@ const UNITS: &str = "ms s sec secs second seconds min mins minute minutes h hr h
      segundos minutos horas";
 
 /// Returns whether a word in lower case is a unit.
-pub(crate) fn is_unit(word: &str) -> bool {
+pub fn is_unit(word: &str) -> bool {
     static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| UNITS.split_whitespace().collect());
     word.len() <= 12 && KNOWN.contains(word)
 }

@@ -72,27 +72,27 @@ pub struct Acts([i32; Act::ALL.len()]);
 
 impl Acts {
     /// Returns whether it does this.
-    pub(crate) const fn has(self, act: Act) -> bool {
+    pub const fn has(self, act: Act) -> bool {
         self.0[act as usize] > 0
     }
 
     /// Returns whether it may do this: enough where something else speaks for it too.
-    pub(crate) const fn may(self, act: Act) -> bool {
+    pub const fn may(self, act: Act) -> bool {
         self.0[act as usize] > -PERHAPS
     }
 
     /// Returns whether it does the one more surely than the other.
-    pub(crate) const fn more(self, one: Act, other: Act) -> bool {
+    pub const fn more(self, one: Act, other: Act) -> bool {
         self.0[one as usize] > self.0[other as usize]
     }
 
     /// Returns whether it does one of these.
-    pub(crate) fn has_any(self, acts: &[Act]) -> bool {
+    pub fn has_any(self, acts: &[Act]) -> bool {
         acts.iter().any(|act| self.has(*act))
     }
 
     /// Returns what one sentence alone does.
-    pub(crate) fn of(text: &str, speaker: Speaker) -> Self {
+    pub fn of(text: &str, speaker: Speaker) -> Self {
         let place = Place {
             first: true,
             last: true,

@@ -4,7 +4,7 @@
 //! done. What a later event settles is gone. The ledger, the extractive summary and the loss report are made from
 //! these facts.
 
-pub(crate) mod acts;
+mod acts;
 mod answers;
 mod causes;
 mod changed;
@@ -42,10 +42,12 @@ mod todos;
 mod tool_effects;
 mod user_messages;
 
+#[doc(hidden)]
+pub use acts::training;
 pub use todos::{OpenTodos, TodoItem, TodoState, open_todos};
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 #[cfg(test)]
 mod tests_causes;
 #[cfg(test)]
@@ -59,32 +61,32 @@ mod tests_settled;
 #[cfg(test)]
 mod tests_subsumption;
 
-pub(crate) use fact_index::{FactIndex, REJECTED};
-pub(crate) use figures::is_unit;
-pub(crate) use focus::focus_lines;
-pub(crate) use notes::{Change, Noted, Spoken};
-pub(crate) use pasted::{own_words, without_pasted};
-pub(crate) use quoted::{message_starts, without_rules};
-pub(crate) use scan::{last_steps, record};
-pub(crate) use short_form::{
+pub use fact_index::{FactIndex, REJECTED};
+pub use figures::is_unit;
+pub use focus::focus_lines;
+pub use notes::{Change, Noted, Spoken};
+pub use pasted::{own_words, without_pasted};
+pub use quoted::{message_starts, without_rules};
+pub use scan::{last_steps, record};
+pub use short_form::{
     ShortForm, decision as brief_decision, figure as brief_figure, step as brief_step,
 };
-pub(crate) use signals::Known;
+pub use signals::Known;
 use signals::{Outcome, judge};
-pub(crate) use text::{cut_middle, neutralise, one_line};
+pub use text::{cut_middle, neutralise, one_line};
 use text::{ends_of, read, sentences};
-pub(crate) use tool_effects::only_reads;
+pub use tool_effects::only_reads;
 
 /// Returns the user's rules that a message states, in their order: byte for byte but for line breaks, neutralised
 /// tags and the marker of a cut.
-pub(crate) fn rules_in(text: &str) -> Vec<String> {
+pub fn rules_in(text: &str) -> Vec<String> {
     let said = read(text, acts::Speaker::User);
     let stated = rules::stated(&said).into_iter();
     stated.map(|rule| rules::shown_rule(rule, "")).collect()
 }
 
 /// Returns the lines that tell why a command failed, from what it printed; none when it did not fail.
-pub(crate) fn error_lines_of(output: &str, known: Known) -> Vec<String> {
+pub fn error_lines_of(output: &str, known: Known) -> Vec<String> {
     match judge(output, known) {
         Outcome::Failed { lines, .. } => lines,
         Outcome::Passed | Outcome::Denied => Vec::new(),
@@ -118,7 +120,7 @@ pub fn short_summary(summary: &str) -> String {
 }
 
 /// Returns the first sentence of a text.
-pub(crate) fn first_sentence(text: &str) -> String {
+pub fn first_sentence(text: &str) -> String {
     let first = sentences(&ends_of(text)).into_iter().next();
     first.map(|sentence| sentence.text).unwrap_or_default()
 }

@@ -24,7 +24,7 @@ static LANGUAGES: LazyLock<Vec<BTreeMap<&str, Vec<&str>>>> = LazyLock::new(|| {
 });
 
 /// A list of phrases in all languages, in the order of the languages.
-pub(crate) struct Phrases {
+pub struct Phrases {
     name: &'static str,
     phrases: OnceLock<Vec<&'static str>>,
     /// Finds all of them in one pass, and the same whatever the case of ASCII letters.
@@ -34,7 +34,7 @@ pub(crate) struct Phrases {
 
 impl Phrases {
     /// Returns the list of this name.
-    pub(crate) const fn named(name: &'static str) -> Self {
+    pub const fn named(name: &'static str) -> Self {
         Self {
             name,
             phrases: OnceLock::new(),
@@ -60,30 +60,30 @@ impl Phrases {
     }
 
     /// Returns whether one of them is in a text.
-    pub(crate) fn is_in(&self, text: &str) -> bool {
+    pub fn is_in(&self, text: &str) -> bool {
         self.finder(false).is_some_and(|it| it.is_match(text))
     }
 
     /// Returns the same, whatever the case of the ASCII letters in the text.
-    pub(crate) fn is_in_any_case(&self, text: &str) -> bool {
+    pub fn is_in_any_case(&self, text: &str) -> bool {
         self.finder(true).is_some_and(|it| it.is_match(text))
     }
 
     /// Returns how many are in a text, at most `most`.
-    pub(crate) fn count_in(&self, text: &str, most: usize) -> usize {
+    pub fn count_in(&self, text: &str, most: usize) -> usize {
         let finder = self.finder(false);
         finder.map_or(0, |it| it.find_iter(text).take(most).count())
     }
 
     /// Returns whether a text begins with one of them.
-    pub(crate) fn opens(&self, text: &str) -> bool {
+    pub fn opens(&self, text: &str) -> bool {
         let start = Input::new(text).anchored(Anchored::Yes);
         self.finder(false)
             .is_some_and(|it| it.find(start).is_some())
     }
 
     /// Returns where the first of them is in a text.
-    pub(crate) fn first_in(&self, text: &str) -> Option<usize> {
+    pub fn first_in(&self, text: &str) -> Option<usize> {
         Some(self.finder(false)?.find(text)?.start())
     }
 }

@@ -7,7 +7,7 @@ use super::quantity::Quantity;
 
 /// A message of the user.
 #[derive(Debug, Clone)]
-pub(crate) struct Spoken {
+pub struct Spoken {
     /// Which message it is.
     pub place: usize,
     /// All of it.
@@ -24,7 +24,7 @@ pub(crate) struct Spoken {
 
 /// A later figure of the same thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub struct Change {
     /// Which message gives it.
     pub place: usize,
     /// The new value, where it is known.
@@ -33,7 +33,7 @@ pub(crate) struct Change {
 
 /// A fact on one line.
 #[derive(Debug, Clone)]
-pub(crate) struct Noted {
+pub struct Noted {
     /// Which message says it.
     pub place: usize,
     /// What it says.
@@ -66,7 +66,7 @@ pub(super) struct Told {
 
 /// A rule of the user.
 #[derive(Debug, Clone)]
-pub(crate) struct RuleNote {
+pub struct RuleNote {
     /// Which message states it.
     pub place: usize,
     /// Its words.
@@ -79,7 +79,7 @@ pub(crate) struct RuleNote {
 
 /// A file that was changed.
 #[derive(Debug, Clone)]
-pub(crate) struct FileNote {
+pub struct FileNote {
     /// The path in its shortest spelling, on one line.
     pub path: String,
     /// All its spellings and the name that it had before.
@@ -96,7 +96,7 @@ pub(crate) struct FileNote {
 
 /// A command that failed and was not seen to pass since.
 #[derive(Debug, Clone)]
-pub(crate) struct FailureNote {
+pub struct FailureNote {
     /// What failed and how, on one line.
     pub text: String,
     /// The same with less of the output, for where there is little room.

@@ -141,7 +141,7 @@ pub(super) fn describe(call: &ToolCall) -> String {
 }
 
 /// Returns whether a tool of this name shows files or searches them: what it gives back says nothing of what was done.
-pub(crate) fn only_reads(name: &str) -> bool {
+pub fn only_reads(name: &str) -> bool {
     matches!(
         plain_tool_name(name).as_str(),
         "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile"

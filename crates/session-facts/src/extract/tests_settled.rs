@@ -1,7 +1,7 @@
 //! Facts about what a later event settles, and about what only describes.
 
-use super::record;
-use super::tests::{edits, runs, says, user};
+use crate::extract::tests::record;
+use crate::tests_messages::{edits, runs, says, user};
 
 #[test]
 fn a_step_that_names_a_file_is_done_once_the_file_is_changed() {

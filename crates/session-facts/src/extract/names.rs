@@ -68,7 +68,7 @@ pub(super) fn looked_up(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether a sentence names something that can be looked up.
-pub(crate) fn names_something(text: &str) -> bool {
+pub fn names_something(text: &str) -> bool {
     looked_up(text).next().is_some()
 }
 

@@ -23,7 +23,7 @@ const PARTS: [&str; 6] = [", ", "; ", ". ", " – ", " — ", " ("];
 
 /// A fact in fewer words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ShortForm {
+pub struct ShortForm {
     /// The words.
     pub text: String,
     /// Its place among those of its kind: what is surest comes first, with 0.
@@ -46,7 +46,7 @@ static LIMITS: Phrases = Phrases::named("short.limits");
 static REMARKS: Phrases = Phrases::named("short.remarks");
 
 /// Returns a sentence with a figure in fewer words.
-pub(crate) fn figure(text: &str) -> ShortForm {
+pub fn figure(text: &str) -> ShortForm {
     let bare = without_openers(text);
     let clauses = clauses(bare);
     let has = |clause: &(usize, usize)| has_figure(&bare[clause.0..clause.1]);
@@ -91,7 +91,7 @@ pub(crate) fn figure(text: &str) -> ShortForm {
 }
 
 /// Returns a decision in fewer words.
-pub(crate) fn decision(text: &str) -> ShortForm {
+pub fn decision(text: &str) -> ShortForm {
     let (mark, said) = match text.strip_prefix(REJECTED) {
         Some(said) => (REJECTED, said),
         None => ("", text),
@@ -139,7 +139,7 @@ fn chooses(text: &str) -> bool {
 }
 
 /// Returns a step that comes later in fewer words.
-pub(crate) fn step(text: &str) -> ShortForm {
+pub fn step(text: &str) -> ShortForm {
     let mut bare = without_openers(text);
     for mark in [": ", ", "] {
         if let Some((lead, rest)) = bare.split_once(mark)

@@ -24,7 +24,7 @@ const CHANGES: [&str; 9] = [
 const EDITORS: [&str; 3] = ["strreplaceeditor", "strreplacebasededittool", "fswrite"];
 
 /// Returns the name of a tool without the server that offers it, in lower case, letters and digits only.
-pub(crate) fn plain_tool_name(name: &str) -> String {
+pub fn plain_tool_name(name: &str) -> String {
     let own = name.rsplit("__").next().unwrap_or(name);
     let own = own.rsplit(['.', '/', ':']).next().unwrap_or(own);
     let plain = own.chars().filter(|c| c.is_alphanumeric());
@@ -32,7 +32,7 @@ pub(crate) fn plain_tool_name(name: &str) -> String {
 }
 
 /// Returns whether a tool changes the file that its arguments name, whatever agent it belongs to.
-pub(crate) fn changes_files(name: &str) -> bool {
+pub fn changes_files(name: &str) -> bool {
     let name = plain_tool_name(name);
     CHANGES.iter().any(|word| name.contains(word))
 }
@@ -51,7 +51,7 @@ const PATCH: &str = "*** Begin Patch";
 
 /// What a line of a patch does to the file that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PatchHead {
+pub enum PatchHead {
     /// It adds the file.
     Add,
     /// It changes the file.
@@ -63,7 +63,7 @@ pub(crate) enum PatchHead {
 }
 
 /// Returns what a line of a patch does, and the file that it names.
-pub(crate) fn patch_head(line: &str) -> Option<(PatchHead, &str)> {
+pub fn patch_head(line: &str) -> Option<(PatchHead, &str)> {
     let (head, path) = line.strip_prefix("*** ")?.split_once(": ")?;
     let head = match head {
         "Add File" => PatchHead::Add,
@@ -146,7 +146,7 @@ pub fn file_calls(call: &ToolCall) -> Vec<(FileAction, String)> {
 }
 
 /// Returns the commands that a call runs.
-pub(crate) fn commands_of(call: &ToolCall) -> Vec<String> {
+pub fn commands_of(call: &ToolCall) -> Vec<String> {
     let arguments = call.arguments.as_ref();
     let has_one = |text: &str| COMMANDS.iter().any(|name| text.contains(name));
     let Some(arguments) = arguments.filter(|arguments| has_one(arguments.get())) else {
@@ -163,7 +163,7 @@ fn commands_in(arguments: &Value) -> impl Iterator<Item = &str> {
 }
 
 /// Returns whether the result of a tool that changes files says, in its first line, that it changed nothing.
-pub(crate) fn tells_refusal(said: &str) -> bool {
+pub fn tells_refusal(said: &str) -> bool {
     const FIRST: usize = 300;
     static REFUSALS: Phrases = Phrases::named("file_call.refusals");
     static SUCCESS: Phrases = Phrases::named("file_call.success");

@@ -10,15 +10,16 @@ use super::reported_failures::Teller;
 use super::rules;
 use super::text::{cut_middle, neutralise, read};
 use super::tool_effects::describe;
-use crate::ledger_block::prose_of;
 use crate::source::SourceMessage;
 
 /// The most that is kept of the summary of a branch that was left, in characters.
 const BRANCH: usize = 600;
 
-/// Reads the messages once, oldest first; paths are seen from the folder `cwd`.
-pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> FactIndex {
+/// Reads the messages once, oldest first; paths are seen from the folder `cwd`, and `prose` takes out of the summary of a
+/// branch what was not written as one.
+pub fn record(messages: &[SourceMessage], cwd: &str, prose: fn(&str) -> String) -> FactIndex {
     let mut scan = Scan {
+        prose,
         commands: CommandLog::of(messages.iter().map(|source| &*source.message)),
         place: 0,
         facts: FactIndex::default(),
@@ -30,6 +31,7 @@ pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> FactIndex {
 }
 
 struct Scan<'a> {
+    prose: fn(&str) -> String,
     commands: CommandLog<'a>,
     /// Which message is read.
     place: usize,
@@ -46,7 +48,7 @@ impl<'a> Scan<'a> {
                 AgentMessage::ToolResult(message) => self.commands.result(message, place),
                 AgentMessage::BashExecution(run) => self.commands.user_ran(run, place),
                 AgentMessage::BranchSummary(message) => {
-                    let text = prose_of(&message.summary);
+                    let text = (self.prose)(&message.summary);
                     let text = cut_middle(text.trim(), &source.entry_id, BRANCH);
                     self.facts.branches.push(Noted { place, text });
                 }
@@ -104,7 +106,7 @@ impl<'a> Scan<'a> {
 }
 
 /// Returns what the calls of the newest answer do, where messages end with calls.
-pub(crate) fn last_steps(messages: &[SourceMessage]) -> Option<(&SourceMessage, String)> {
+pub fn last_steps(messages: &[SourceMessage]) -> Option<(&SourceMessage, String)> {
     let newest = messages.iter().rev().find(|source| {
         matches!(
             *source.message,

@@ -28,7 +28,7 @@ pub(super) fn own_lines(text: &str) -> Vec<&str> {
 }
 
 /// Returns what a message says in its author's words, on one line: nothing that only shows something.
-pub(crate) fn own_words(text: &str) -> String {
+pub fn own_words(text: &str) -> String {
     let lines = own_lines(text).into_iter().map(str::trim);
     let is_marker = |line: &str| line.starts_with("[... ") && line.ends_with(LEFT_OUT);
     let lines = lines.filter(|line| !line.is_empty() && !is_marker(line));
@@ -40,7 +40,7 @@ const LEFT_OUT: &str = " more pasted lines]";
 
 /// Returns a message with long pasted parts cut to the line that says what went wrong, or else to the first one, and a
 /// marker that counts the others.
-pub(crate) fn without_pasted(text: &str) -> String {
+pub fn without_pasted(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     let pasted = pasted(&lines);
     let mut out: Vec<String> = Vec::new();

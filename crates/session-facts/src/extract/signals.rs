@@ -49,7 +49,7 @@ pub(super) enum Outcome {
 
 /// What is known of a command in addition to its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub enum Known {
     /// It failed.
     Failed,
     /// It passed, whatever it printed.

@@ -26,7 +26,7 @@ const ANSWERED_FIGURES: usize = 64;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
-pub(crate) const REJECTED: &str = "Rejected: ";
+pub const REJECTED: &str = "Rejected: ";
 /// How many sentences of one answer are compared with the steps.
 pub(super) const REPORTED: usize = 200;
 /// How many figures of one answer count.
@@ -34,7 +34,7 @@ const FIGURES_OF_ANSWER: usize = 4;
 
 /// What messages say that a ledger keeps, and which messages that takes.
 #[derive(Debug, Default)]
-pub(crate) struct FactIndex {
+pub struct FactIndex {
     /// Messages of the user, oldest first; those without words are left out.
     pub spoken: Vec<Spoken>,
     /// Rules of the user, oldest first.

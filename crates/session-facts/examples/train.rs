@@ -1,5 +1,5 @@
 //! Learns what tells what a sentence does, from the labelled sentences in `training/`, and writes `data/acts.tsv`:
-//! `cargo run --release -p compaction-core --example train`.
+//! `cargo run --release -p session-facts --example train`.
 //!
 //! One logistic regression an act, by FTRL-Proximal (McMahan et al. 2013), which leaves most weights at zero. How sure is
 //! sure enough is set for each act and speaker where the sentences of a part that was left out of learning are told best;
@@ -16,7 +16,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::{fs, thread};
 
-use compaction_core::training::{Act, Speaker, features};
+use session_facts::training::{Act, Speaker, features};
 
 /// Into how many parts the messages are cut to be left out in turn, and how many that follow each other stay together.
 const PARTS: usize = 6;

@@ -4,11 +4,10 @@ use session_model::{AgentMessage, BashExecution};
 
 use super::fact_index::FactIndex;
 use super::notes::{Change, Spoken};
-use super::scan::record;
 use super::signals::{Known, Outcome, judge};
-use super::tests::{calls, edits, runs, source, user};
-use crate::files::{FileCalls, FileOps};
+use crate::extract::tests::record;
 use crate::source::SourceMessage;
+use crate::tests_messages::{runs, source, user};
 
 /// Returns the commands that failed and stayed so.
 fn failures(messages: &[SourceMessage]) -> Vec<String> {
@@ -88,27 +87,6 @@ fn a_command_of_the_user_that_exits_with_zero_passed() {
         failures(&[source("b1", AgentMessage::BashExecution(run))]).len()
     };
     assert_eq!([run(Some(0)), run(Some(1)), run(None)], [0, 1, 1]);
-}
-
-#[test]
-fn a_call_without_a_result_changes_nothing_once_the_session_went_on() {
-    let changed = |messages: &[SourceMessage]| {
-        let mut files = FileOps::default();
-        files.add_messages(
-            messages.iter().map(|source| &source.message),
-            FileCalls::Succeeded,
-        );
-        let noted = record(messages, "/p").files.into_iter();
-        let noted: Vec<String> = noted.map(|file| file.path).collect();
-        assert_eq!(noted, files.modified_files());
-        noted
-    };
-    let write = r#"{"path":"src/lost.rs","content":"a"}"#;
-    let mut messages = vec![user("u1", "Go."), calls("c1", "write", write)];
-    assert_eq!(changed(&messages), ["src/lost.rs"], "it may still come");
-    messages.push(user("u2", "Stop, do the other file."));
-    messages.extend(edits("e1", "src/done.rs", "fn done() {}"));
-    assert_eq!(changed(&messages), ["src/done.rs"]);
 }
 
 #[test]

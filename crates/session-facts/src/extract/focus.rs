@@ -16,7 +16,7 @@ const FILLERS: &str = "with that about focus please keep especially important re
      summary";
 
 /// Returns the sentences of users and answers that name most of what `focus` names, in the order in which they were said.
-pub(crate) fn focus_lines(messages: &[SourceMessage], focus: &str) -> Vec<(EntryId, String)> {
+pub fn focus_lines(messages: &[SourceMessage], focus: &str) -> Vec<(EntryId, String)> {
     let long = |word: &String| {
         let length = word.chars().count();
         let tells = length >= 4 || (!word.is_ascii() && length >= 2);

@@ -1,8 +1,8 @@
 //! What was found out before a file was changed, and which checks are told of.
 
-use super::scan::record;
-use super::tests::{runs, says, says_and_edits, user};
+use crate::extract::tests::record;
 use crate::source::SourceMessage;
+use crate::tests_messages::{runs, says, says_and_edits, user};
 
 fn causes(messages: &[SourceMessage]) -> Vec<String> {
     let record = record(messages, "/p");

@@ -58,7 +58,7 @@ struct Word {
 }
 
 /// Returns the files that a command reads and writes, as it spells them, seen from the folder that it starts in.
-pub(crate) fn shell_files(command: &str) -> Vec<(FileAction, String)> {
+pub fn shell_files(command: &str) -> Vec<(FileAction, String)> {
     let mut found = Vec::new();
     if command.len() > LONGEST {
         return found;
@@ -145,7 +145,7 @@ fn operands<'a>(name: &str, words: &'a [Word]) -> (Vec<&'a Word>, bool) {
 
 /// Returns the name that a file gets by a move or a copy; what is surely a folder takes it in (`into` too), and so does
 /// what looks like one next to a file.
-pub(crate) fn moved_to(from: &str, to: &str, into: bool) -> String {
+pub fn moved_to(from: &str, to: &str, into: bool) -> String {
     let name_of = |path: &str| {
         let name = path.trim_end_matches('/').rsplit('/').next();
         name.unwrap_or_default().to_owned()
@@ -181,7 +181,7 @@ fn has_ending(word: &Word) -> bool {
 }
 
 /// Returns a path as it is seen from where `folder` is.
-pub(crate) fn within(folder: Option<&str>, path: &str) -> String {
+pub fn within(folder: Option<&str>, path: &str) -> String {
     match folder.filter(|_| !path.starts_with(['/', '~'])) {
         Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
         None => path.to_owned(),

@@ -1,9 +1,9 @@
 //! Files in a record: one of many spellings is listed once, and what was taken away since is said to be.
 
 use super::removals::{Removal, removals};
-use super::scan::record;
-use super::tests::{calls, edits, runs, source, user};
+use crate::extract::tests::record;
 use crate::source::SourceMessage;
+use crate::tests_messages::{calls, edits, runs, source, user};
 
 fn files(messages: &[SourceMessage]) -> Vec<String> {
     let files = record(messages, "/p").files.into_iter();
