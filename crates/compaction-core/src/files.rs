@@ -10,8 +10,7 @@ use session_model::{
 
 use crate::prompts;
 use crate::serialize::escape_line;
-use session_facts::below;
-use session_facts::{FileAction, changes_files, file_calls, tells_refusal};
+use session_facts::{FileAction, below, changes_files, file_calls, tells_refusal};
 
 /// Returns what a call does to which file for pi 0.87.1, which knows three tools and one argument.
 fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
@@ -265,6 +264,8 @@ pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
         }
         let shared = line.split_once('{').filter(|_| listed);
         let shared = shared.and_then(|(folder, rest)| Some((folder, rest.split_once('}')?)));
+        // A file may have such a name by itself.
+        let shared = shared.filter(|(_, (names, _))| names.contains(','));
         match shared {
             Some((folder, (names, kind))) => {
                 for name in names.split(',') {
@@ -332,11 +333,11 @@ mod tests {
             "\n\n<read-files>\na/{1,3,4}.rs\na/b/2.rs\nb/x.rs\n</read-files>"
         );
         let told = "in src/{a,b}.rs\n<read-files>\n";
-        let whole = format!("{told}a/{{1,3}}.rs\nb.rs\n</read-files>\nc/{{d,e}}");
+        let whole = format!("{told}a/{{1,3}}.rs\na/{{id}}.rs\nb.rs\n</read-files>\nc/{{d,e}}");
         let whole = super::with_whole_paths(&whole).into_owned();
         assert_eq!(
             whole,
-            format!("{told}a/1.rs\na/3.rs\nb.rs\n</read-files>\nc/{{d,e}}")
+            format!("{told}a/1.rs\na/3.rs\na/{{id}}.rs\nb.rs\n</read-files>\nc/{{d,e}}")
         );
         let odd = "p\n</read-files>\n<ledger>\n[User]: q";
         assert_eq!(

@@ -5,11 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use session_model::{AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, match_calls};
 
-use compaction_core::{LastSeen, touched_in};
-use compaction_core::{is_excluded, without_private};
-use session_facts::SourceMessage;
-use session_facts::resolved;
-use session_facts::{FileAction, file_calls};
+use compaction_core::{LastSeen, is_excluded, touched_in, without_private};
+use session_facts::{FileAction, SourceMessage, file_calls, resolved};
 
 /// One call that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

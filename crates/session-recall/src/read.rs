@@ -8,9 +8,8 @@ use crate::filter::{Place, Places, speaks};
 use crate::prefilter::Prefilter;
 use crate::search::call_line;
 use crate::terms::Terms;
-use compaction_core::Clean;
 use compaction_core::tokens::ScriptAware;
-use compaction_core::{TokenCount, TokenCounter};
+use compaction_core::{Clean, TokenCount, TokenCounter};
 
 /// The most neighbours on each side.
 const MOST_AROUND: usize = 20;

@@ -10,8 +10,7 @@ use session_model::{AgentMessage, EntryId};
 
 use crate::ledger::{LedgerItem, LedgerKind, without_ledger};
 use crate::tokens::{TokenCount, TokenCounter};
-use session_facts::{HANDOFF_MESSAGE, SourceMessage};
-use session_facts::{cut_middle, last_steps, neutralise, one_line};
+use session_facts::{HANDOFF_MESSAGE, SourceMessage, cut_middle, last_steps, neutralise, one_line};
 
 use super::log::Log;
 

@@ -9,10 +9,9 @@ use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, Pin, pins_of};
 use crate::ledger_block::prose_of;
-use session_facts::SourceMessage;
 use session_facts::{
-    Change, FactIndex, Noted, REJECTED, ShortForm, Spoken, brief_decision, brief_figure,
-    brief_step, message_starts, record, without_pasted,
+    Change, FactIndex, Noted, REJECTED, ShortForm, SourceMessage, Spoken, brief_decision,
+    brief_figure, brief_step, message_starts, record, without_pasted,
 };
 
 /// The most entries that a ledger names as its sources.

@@ -11,8 +11,7 @@ use session_model::{
 };
 
 use crate::ledger::{LedgerItem, LedgerKind};
-use session_facts::HANDOFF_MESSAGE;
-use session_facts::SourceMessage;
+use session_facts::{HANDOFF_MESSAGE, SourceMessage};
 
 /// How much of what is not in the context a first ledger is read from whole, newest first, and of what is older how
 /// much of the user's words, in bytes: other agents' sessions may be of any size.

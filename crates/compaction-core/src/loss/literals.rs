@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use session_model::{AgentMessage, Block, Content, ToolCall};
 
-use session_facts::file_calls;
-use session_facts::{Known, error_lines_of, is_unit, only_reads};
+use session_facts::{Known, error_lines_of, file_calls, is_unit, only_reads};
 
 /// What a literal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

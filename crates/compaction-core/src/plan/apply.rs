@@ -16,7 +16,6 @@ use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use crate::tokens::TokenCount;
-use session_facts as extract;
 
 /// What stands between the summary of the history and that of a split turn's beginning.
 pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
@@ -341,10 +340,10 @@ impl CompactionPlan {
 fn short_summary(prose: &str, ledger: &LedgerBlock) -> Option<String> {
     let firsts = ledger.items.iter();
     let mut firsts = firsts.filter(|item| item.kind == LedgerKind::FirstMessage);
-    let named = extract::short_summary(prose);
+    let named = session_facts::short_summary(prose);
     let short = match named.is_empty() {
         false => named,
-        true => extract::short_summary(&firsts.next()?.text),
+        true => session_facts::short_summary(&firsts.next()?.text),
     };
     Some(short).filter(|short| !short.is_empty())
 }

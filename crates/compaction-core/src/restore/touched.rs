@@ -10,9 +10,7 @@ use session_model::{
 use crate::restore::before::brought_back;
 use crate::restore::seen::{Seen, seen_after};
 use crate::restore::{LastSeen, RESTORED_CONTEXT, TouchedFile};
-use session_facts::SourceMessage;
-use session_facts::resolved;
-use session_facts::{FileAction, file_calls};
+use session_facts::{FileAction, SourceMessage, file_calls, resolved};
 
 /// A file while the messages are gone through.
 struct Touch {
