@@ -239,6 +239,7 @@ fn what_is_over_counts_as_wrong_only_where_it_stands_as_open() {
     let error = |summary: &str| check(NeedleKind::ResolvedError, &["E0502 here"], None, summary);
     assert!(!error("### Blocked\n- `cargo test`: E0502 here"));
     assert!(!error("<ledger>\nfailing command: E0502 here\n</ledger>"));
+    assert!(!error("Failed, and not seen to pass since:\n- E0502 here"));
     assert!(error("### Blocked\n- E0502 here, fixed since"));
     assert!(error("### Done\n- E0502 here"));
     let todo = |summary: &str| {
