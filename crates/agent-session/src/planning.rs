@@ -39,3 +39,26 @@ pub fn plan_on_threads(
         plan_with_facts((path, context), read, trigger, options)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
+    use session_model::{ContextRules, build_context, decode_bytes};
+
+    use super::{LONG, plan_on_threads};
+
+    #[test]
+    fn a_long_path_has_the_same_plan_on_two_threads() {
+        let turns = "u:40 a:40 ".repeat(LONG / 2);
+        let session = test_support::session(turns.trim());
+        let tree = decode_bytes(session.into_bytes()).tree;
+        let path = tree.path(tree.leaf());
+        let context = build_context(&path, ContextRules::Own);
+        assert!(context.entries.len() >= LONG);
+        let options = PlanOptions::for_window(TokenCount(200_000));
+        let trigger = Trigger::Manual { focus: None };
+        let one = plan_for_context(&path, &context, &trigger, &options).expect("a plan");
+        let two = plan_on_threads(&path, &context, &trigger, &options).expect("a plan");
+        assert_eq!((one.hash(), one.ledger), (two.hash(), two.ledger));
+    }
+}
