@@ -32,12 +32,16 @@ const LAYERS: [(&str, &[&str]); 19] = [
         "session-finder",
         &["session-model", "session-store", "session-import"],
     ),
-    ("session-html", &["session-model", "compaction-core"]),
+    (
+        "session-html",
+        &["session-model", "session-facts", "compaction-core"],
+    ),
     ("agent-tools", &["session-model", "llm-providers", "hooks"]),
     (
         "agent-session",
         &[
             "session-model",
+            "session-facts",
             "compaction-core",
             "session-recall",
             "hooks",
@@ -84,6 +88,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
         "agent-acp",
         &[
             "session-model",
+            "session-facts",
             "compaction-core",
             "llm-providers",
             "session-store",

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use compaction_core::CallBody;
 use serde_json::{Value, json};
+use session_facts::CallBody;
 use session_model::ToolCall;
 use session_model::json::RawJson;
 use session_model::text::first_line;

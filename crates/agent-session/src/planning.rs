@@ -20,7 +20,7 @@ const LONG: usize = 2000;
 ///
 /// # Panics
 ///
-/// Where that thread does.
+/// If that thread panics.
 pub fn plan_on_threads(
     path: &SessionPath<'_>,
     context: &SessionContext,

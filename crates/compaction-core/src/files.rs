@@ -160,7 +160,7 @@ impl FileOps {
 
     /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
     /// of each list the `limit` touched last. Of the modified, those that are `named` elsewhere in the summary are left out.
-    /// With a limit a path is one line that ends no tag, whatever is in it, and files of one folder and kind share a line; pi does
+    /// With a limit a path is one line that ends no tag, whatever is in it, and files with the same folder and ending share a line; pi does
     /// none of that.
     pub fn tags(&self, limit: Option<usize>, named: &[String]) -> String {
         let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {
@@ -194,38 +194,42 @@ impl FileOps {
     }
 }
 
-/// Returns sorted paths, those of one folder and kind on one line as shells spell them: `src/app/{form,page,row}.ts`.
+/// Returns lines for sorted paths. Files with the same folder and ending share a line, with braces as in a shell:
+/// `src/app/{form,page,row}.ts`.
 fn by_folder(paths: &[String]) -> Vec<String> {
     let parts = |path: &str| {
         let name = path.rfind('/').map_or(0, |at| at + 1);
-        let kind = path[name..].rfind('.').filter(|at| *at > 0);
-        let kind = kind.map_or(path.len(), |at| name + at);
-        (name, kind)
+        let ending = path[name..].rfind('.').filter(|at| *at > 0);
+        let ending = ending.map_or(path.len(), |at| name + at);
+        (name, ending)
     };
     let around = |path: &String| {
-        let (name, kind) = parts(path);
+        let (name, ending) = parts(path);
         let plain = !path.contains(['{', '}', ',', '&', '\\']);
-        (plain && name > 0).then(|| (path[..name].to_owned(), path[kind..].to_owned()))
+        (plain && name > 0).then(|| (path[..name].to_owned(), path[ending..].to_owned()))
     };
     let mut together: BTreeMap<_, Vec<&str>> = BTreeMap::new();
     for path in paths {
         if let Some(around) = around(path) {
-            let (name, kind) = parts(path);
-            together.entry(around).or_default().push(&path[name..kind]);
+            let (name, ending) = parts(path);
+            together
+                .entry(around)
+                .or_default()
+                .push(&path[name..ending]);
         }
     }
     let mut lines = Vec::new();
     for path in paths {
-        let Some((folder, kind)) = around(path) else {
+        let Some((folder, ending)) = around(path) else {
             lines.push(path.clone());
             continue;
         };
         // The first one tells of all.
-        let names = together.remove(&(folder.clone(), kind.clone()));
+        let names = together.remove(&(folder.clone(), ending.clone()));
         match names.unwrap_or_default().as_slice() {
             [] => {}
             [_] => lines.push(path.clone()),
-            names => lines.push(format!("{folder}{{{}}}{kind}", names.join(","))),
+            names => lines.push(format!("{folder}{{{}}}{ending}", names.join(","))),
         }
     }
     lines

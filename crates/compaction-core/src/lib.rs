@@ -74,8 +74,9 @@ pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{
-    Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY, PIN_LABEL,
-    PathFacts, Pin, PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
+    HANDOFF_MESSAGE, Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY,
+    PIN_LABEL, PathFacts, Pin, PinError, PinTarget, Pins, carry_pins, pins_of, prose_of,
+    without_ledger,
 };
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, LostText,
@@ -106,10 +107,7 @@ pub use restore::{
 };
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_parts};
-pub use session_facts::{
-    self, CallBody, FileAction, HANDOFF_MESSAGE, OpenTodos, SourceMessage, TodoItem, TodoState,
-    file_calls, open_todos,
-};
+pub use session_facts::{FileAction, SourceMessage};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
     LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,

@@ -54,4 +54,4 @@ pub use extract::{
 };
 pub use file_call::{FileAction, changes_files, file_call, file_calls, tells_refusal};
 pub use path_normalize::{below, resolved};
-pub use source::{HANDOFF_MESSAGE, SourceMessage};
+pub use source::SourceMessage;

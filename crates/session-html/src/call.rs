@@ -1,8 +1,8 @@
 //! Calls of tools with their results, folded.
 
 use askama::Template;
-use compaction_core::CallBody;
 use serde_json::Value;
+use session_facts::CallBody;
 use session_model::{Block, Content, ToolCall, ToolResultMessage};
 
 use crate::diff::{Difference, all_new, between, escaped, plain_or_diff};

@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 
-use compaction_core::{Measure, OpenTodos, Profile, Strategy, measure};
+use compaction_core::{Measure, Profile, Strategy, measure};
+use session_facts::OpenTodos;
 use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::runtime::AgentSession;

@@ -1,10 +1,10 @@
 //! `todo`: the list of what is to be done, which outlives compactions because it is read from the calls themselves.
 
-use compaction_core::{OpenTodos, TodoItem, TodoState};
 use llm_providers::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use session_facts::{OpenTodos, TodoItem, TodoState};
 
 use agent_tools::text::{clip_line, count};
 use agent_tools::{Concurrency, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};

@@ -188,7 +188,7 @@ impl<'a> Fitting<'a> {
     fn by_rank(&self, kind: LedgerKind) -> Vec<usize> {
         let mut places = self.places(kind);
         if kind == LedgerKind::Message {
-            // Where not all have room, plain requests are the least of a loss.
+            // Plain requests come last.
             let lasts = |place: &usize| {
                 let id = &self.ledger.items[*place].entry_id;
                 self.ledger.lasting.contains(id)

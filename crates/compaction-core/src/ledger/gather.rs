@@ -10,8 +10,8 @@ use session_model::{
     SessionPath, StatedRole,
 };
 
-use crate::ledger::{LedgerItem, LedgerKind};
-use session_facts::{HANDOFF_MESSAGE, SourceMessage};
+use crate::ledger::{HANDOFF_MESSAGE, LedgerItem, LedgerKind};
+use session_facts::SourceMessage;
 
 /// How much of what is not in the context a first ledger is read from whole, newest first, and of what is older how
 /// much of the user's words, in bytes: other agents' sessions may be of any size.

@@ -37,6 +37,9 @@ pub const PIN_LABEL: &str = "pin";
 /// The custom type of an entry that pins a text of its own: `{"text": ...}`.
 pub const PIN_ENTRY: &str = "agent-cli/pin";
 
+/// The custom type of the message that opens a session which goes on from another.
+pub const HANDOFF_MESSAGE: &str = "handoff";
+
 pub use crate::ledger_block::{LedgerBlock, LedgerItem, LedgerKind, prose_of, without_ledger};
 
 pub use build::PathFacts;

@@ -162,7 +162,8 @@ pub fn plan_for_context(
     trigger: &Trigger,
     options: &PlanOptions,
 ) -> Result<CompactionPlan, NothingToDo> {
-    plan_with(path, context, None, trigger, options)
+    let read = || PathFacts::of(path, context);
+    plan_with_facts((path, context), read, trigger, options)
 }
 
 /// Does the same with a given cut: what stays begins at the place `first_kept` of the context's
@@ -174,22 +175,12 @@ pub(crate) fn plan_at(
     trigger: &Trigger,
     options: &PlanOptions,
 ) -> Result<CompactionPlan, NothingToDo> {
-    plan_with(path, context, Some(first_kept), trigger, options)
-}
-
-fn plan_with(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
-    chosen: Option<usize>,
-    trigger: &Trigger,
-    options: &PlanOptions,
-) -> Result<CompactionPlan, NothingToDo> {
     let read = || PathFacts::of(path, context);
-    plan_reading((path, context), read, chosen, trigger, options)
+    plan_reading((path, context), read, Some(first_kept), trigger, options)
 }
 
-/// Does the same with facts that come from elsewhere: `read` returns those of [`PathFacts::of`], and is called once most else
-/// is done, if at all.
+/// Does the same with facts that the caller reads. `read` returns [`PathFacts::of`] of this path and context. It is called at
+/// most once, when most of the plan is made, so they may be read on another thread until then.
 ///
 /// # Errors
 ///
@@ -203,6 +194,7 @@ pub fn plan_with_facts(
     plan_reading((path, context), read, None, trigger, options)
 }
 
+/// Makes a plan; `chosen` says where the kept range begins, instead of the settings.
 fn plan_reading(
     (path, context): (&SessionPath<'_>, &SessionContext),
     read: impl FnOnce() -> PathFacts,

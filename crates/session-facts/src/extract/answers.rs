@@ -8,7 +8,7 @@ use super::names::Names;
 use super::notes::{AnswerNote, Noted, Told};
 use super::quantity::Quantity;
 use super::refusals;
-use super::reported_failures::mends;
+use super::reported_failures::says_fixed;
 use super::speech;
 use super::text::Sentence;
 
@@ -82,7 +82,7 @@ impl FactIndex {
 
     /// Drops what answers told of failures that `said` says are no more.
     pub(super) fn retract_resolved(&mut self, place: usize, said: &[Sentence]) {
-        let resolved = said.iter().filter(|sentence| mends(sentence));
+        let resolved = said.iter().filter(|sentence| says_fixed(sentence));
         let resolved: Vec<Names> = resolved.map(|sentence| Names::of(&sentence.text)).collect();
         if !resolved.is_empty() {
             self.retract_told(place, |told| {

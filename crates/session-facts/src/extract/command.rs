@@ -18,7 +18,7 @@ pub(super) fn hides_its_end(command: &str) -> bool {
         || ends.starts_with("! ")
 }
 
-/// The shortest command that an output tells of, in bytes.
+/// The shortest command that is looked for in an output, in bytes.
 const TOLD: usize = 8;
 
 /// Words of commands that check the work.
@@ -77,13 +77,13 @@ impl Command {
             && parts.all(|(own, other)| own.words == other.words && own.same_place(other))
     }
 
-    /// Returns how much of what `failed` did this command did, which printed `output`. What failed last checked something, or
-    /// was last.
+    /// Returns how much of the work of `failed` this command did; `output` is what it printed. Of `failed`, the last check
+    /// counts, or else its last part.
     pub(super) fn covers(&self, output: &str, failed: &Self) -> Subsumption {
         if !self.core.is_empty() && self.is_same(failed) {
             return Subsumption::Surely;
         }
-        // What runs others, such as `make ci`, tells which.
+        // A script, such as `make ci`, often prints what it runs.
         let whole = failed.core.len() >= TOLD && failed.core.contains(' ');
         if whole
             && output

@@ -59,7 +59,7 @@ pub struct FactIndex {
     pub last_words: Option<usize>,
     /// What the newest answer asks the user at its end, and which message it is.
     pub(super) question: Option<(usize, String)>,
-    /// The way that the newest answer goes or proposes, and which message it is.
+    /// What the newest answer does or proposes, and which message it is.
     pub(super) proposal: Option<(usize, String)>,
     /// For a message, others without which it would be misread.
     pub dependencies: BTreeMap<usize, BTreeSet<usize>>,
@@ -212,7 +212,7 @@ impl FactIndex {
 }
 
 impl FactIndex {
-    /// Returns what is turned down, and in which words: those alone may not say what they are about.
+    /// Returns a refusal, behind what it refuses where its own words do not name that.
     fn rejection(&mut self, place: usize, sentence: &str) -> String {
         let proposal = self.proposal.as_ref().filter(|(at, _)| *at < place);
         let proposal = proposal.filter(|(_, proposal)| {

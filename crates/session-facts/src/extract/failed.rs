@@ -104,20 +104,21 @@ impl CommandLog<'_> {
                 Tells::Deed | Tells::State => Tells::Deed,
             };
             let about = Objects::of(text);
-            let mends = reported_failures::mends(sentence);
+            let says_fixed = reported_failures::says_fixed(sentence);
             let named: Vec<&str> = looked_up(text).filter(|name| name.len() > 4).collect();
             self.settle(place, |failed| match &failed.about {
                 Some(known) => known.objects.is_settled_by(&about, tells),
                 None => {
                     let mut lines = failed.failure.lines.iter();
-                    mends && lines.any(|line| named.iter().any(|name| line.contains(name)))
+                    says_fixed && lines.any(|line| named.iter().any(|name| line.contains(name)))
                 }
             });
         }
     }
 
-    /// Returns the request whose reports a message settles whatever they were about: an answer that tells what was done and
-    /// of no failure those that it answers, a user who says that it works now those of the request before.
+    /// Returns the request whose reported failures a message settles. An answer settles those of its own request if it says that
+    /// something is done or fixed. The user settles those of the request before by saying first that it works now. A message
+    /// that reports a failure settles none.
     fn settled_request(&self, said: &[Sentence], teller: Teller) -> Option<usize> {
         if said.iter().any(|sentence| sentence.acts.has(Act::Failure)) {
             return None;
@@ -138,7 +139,7 @@ impl CommandLog<'_> {
     pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let resolved = said
             .iter()
-            .filter(|sentence| reported_failures::mends(sentence));
+            .filter(|sentence| reported_failures::says_fixed(sentence));
         for (order, sentence) in resolved.take(TOLD).enumerate() {
             let about = About::of(&sentence.text);
             let requests = self.requests;

@@ -61,7 +61,7 @@ fn names_symptom(text: &str) -> bool {
 }
 
 /// Returns whether a sentence says that something works again.
-pub(super) fn mends(sentence: &Sentence) -> bool {
+pub(super) fn says_fixed(sentence: &Sentence) -> bool {
     sentence.acts.has(Act::Fixed) && sentence.text.len() <= LONGEST
 }
 

@@ -98,7 +98,7 @@ pub(super) fn tellings(said: &[Sentence]) -> Vec<Telling> {
     told.collect()
 }
 
-/// Returns the way that an answer goes or proposes: what it says of that last.
+/// Returns the last sentence in which an answer does something or proposes it; else its last sentence.
 pub(super) fn proposal(said: &[Sentence]) -> Option<String> {
     let acts = [Act::Choice, Act::Offer, Act::Now, Act::Later];
     let proposes = |said: &&Sentence| acts.into_iter().any(|act| said.acts.may(act));

@@ -76,7 +76,7 @@ const BROKEN: &[&str] = &[
     "red",
     "broken",
 ];
-const MENDED: &[&str] = &[
+const FIXED: &[&str] = &[
     "resolved", "fixed", "passes", "passed", "passing", "gone", "green", "solved", "mended",
     "since",
 ];
@@ -169,7 +169,7 @@ pub fn judge(needle: &Needle, seen: &Seen) -> Verdict {
             says(line, CHANGED) && !words_in(line.text, FAILED)
         }),
         NeedleKind::ResolvedError => shown(&seen.summary, needle, |line| {
-            words_in(&line.under, BROKEN) && !is_mended(line)
+            words_in(&line.under, BROKEN) && !is_fixed(line)
         }),
         NeedleKind::FinishedTodo | NeedleKind::FinishedStep => {
             shown(&seen.summary, needle, |line| {
@@ -244,9 +244,9 @@ fn says(line: &Line<'_>, words: &[&str]) -> bool {
     words_in(line.text, words) || words_in(&line.under, words)
 }
 
-/// Returns true when a line, or what it stands under, tells of a failure that it is mended; "not seen to pass since" does not.
-fn is_mended(line: &Line<'_>) -> bool {
-    words_in(line.text, MENDED) || words_in(&line.under, MENDED) && !words_in(&line.under, &["not"])
+/// Returns true when a line, or what it stands under, says that a failure is fixed. "Not seen to pass since" does not say so.
+fn is_fixed(line: &Line<'_>) -> bool {
+    words_in(line.text, FIXED) || words_in(&line.under, FIXED) && !words_in(&line.under, &["not"])
 }
 
 fn words_in(text: &str, words: &[&str]) -> bool {
