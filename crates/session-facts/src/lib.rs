@@ -47,10 +47,11 @@ pub use call_body::{COMMANDS, CallBody};
 #[doc(hidden)]
 pub use extract::training;
 pub use extract::{
-    Change, FactIndex, Known, Noted, OpenTodos, REJECTED, ShortForm, Spoken, TodoItem, TodoState,
-    brief_decision, brief_figure, brief_step, cut_middle, error_lines_of, first_sentence,
-    focus_lines, is_unit, last_steps, message_starts, neutralise, one_line, only_reads, open_todos,
-    own_words, record, rules_in, short_summary, without_pasted, without_rules,
+    Change, FactIndex, Known, Noted, OpenTodos, Prose, REJECTED, ShortForm, Spoken, TodoItem,
+    TodoState, brief_decision, brief_figure, brief_step, cut_middle, error_lines_of,
+    first_sentence, focus_lines, is_unit, last_steps, message_starts, neutralise, one_line,
+    only_reads, open_todos, own_words, record, rules_in, short_summary, without_pasted,
+    without_rules,
 };
 pub use file_call::{FileAction, changes_files, file_call, file_calls, tells_refusal};
 pub use path_normalize::{below, resolved};

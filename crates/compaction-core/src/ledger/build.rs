@@ -10,12 +10,14 @@ use crate::ledger::lines::{one_name, shown_id};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, Pin, pins_of};
 use crate::ledger_block::prose_of;
 use session_facts::{
-    Change, FactIndex, Noted, REJECTED, ShortForm, SourceMessage, Spoken, brief_decision,
+    Change, FactIndex, Noted, Prose, ShortForm, SourceMessage, Spoken, brief_decision,
     brief_figure, brief_step, message_starts, record, without_pasted,
 };
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
+/// What stands behind a failure that nothing was seen to settle, and that the summary calls fixed.
+const SAID_FIXED: &str = " (fixed, as the summary says)";
 
 /// The facts of a path, read in one pass, wherever its context is cut.
 pub struct PathFacts {
@@ -106,18 +108,41 @@ impl Ledger {
         self.places.get(id).copied().unwrap_or_default()
     }
 
-    /// Returns it without what this prose of a model says verbatim.
+    /// Returns it without what this prose of a model says: rules word for word, steps, choices and figures in any words.
     pub(crate) fn lacking(&self, prose: &str) -> Self {
-        let quoted = Quoted::in_prose(prose);
-        self.without(|item| match item.kind {
-            LedgerKind::Rule | LedgerKind::NextStep => quoted.has(&item.text),
-            _ => quoted.has_fact(item),
-        })
+        let prose = Prose::of(prose);
+        let mut ledger = self.without(|item| match item.kind {
+            LedgerKind::Rule => prose.quotes(&item.text),
+            LedgerKind::NextStep | LedgerKind::Decision | LedgerKind::Figure => {
+                prose.quotes(&item.text) || prose.says(&item.text)
+            }
+            _ => false,
+        });
+        ledger.doubt(|failure| prose.says_fixed(failure));
+        ledger
+    }
+
+    /// Says of failures that they are said to be fixed, and puts them behind the others.
+    fn doubt(&mut self, is_fixed: impl Fn(&str) -> bool) {
+        let failures = self.items.iter_mut();
+        for item in failures.filter(|item| item.kind == LedgerKind::Failure) {
+            let printed = item.text.split_once("`: ").map(|(_, printed)| printed);
+            if !is_fixed(printed.unwrap_or(&item.text)) {
+                continue;
+            }
+            let text = format!("{}{SAID_FIXED}", item.text);
+            if let Some(brief) = self.brief.get(&item.text) {
+                let brief = format!("{brief}{SAID_FIXED}");
+                self.brief.insert(text.clone(), brief);
+            }
+            self.ranks.insert(text.clone(), 1);
+            item.text = text;
+        }
     }
 
     /// Returns it without what a log quotes. Rules stand in the ledger in any case: there they are read as rules.
     pub(crate) fn lacking_in_log(&self, log: &str) -> Self {
-        let quoted = Quoted::in_prose(log);
+        let quoted = Prose::of(log);
         let mut rules: BTreeMap<&EntryId, Vec<String>> = BTreeMap::new();
         for item in self.items.iter().filter(|it| it.kind == LedgerKind::Rule) {
             rules
@@ -129,9 +154,12 @@ impl Ledger {
             true => {
                 let rules = rules.get(&item.entry_id).map_or(&[][..], Vec::as_slice);
                 let starts = message_starts(&item.text, rules);
-                starts.iter().any(|start| quoted.has(start))
+                starts.iter().any(|start| quoted.quotes(start))
             }
-            false => quoted.has_fact(item),
+            false => {
+                matches!(item.kind, LedgerKind::Decision | LedgerKind::Figure)
+                    && quoted.quotes(&item.text)
+            }
         })
     }
 
@@ -162,33 +190,6 @@ impl Ledger {
             entry_id,
             text,
         });
-    }
-}
-
-/// A text in which facts are looked up, whatever white space is in it.
-struct Quoted(String);
-
-impl Quoted {
-    fn in_prose(prose: &str) -> Self {
-        // A quote of several lines has a mark before each.
-        let lines = prose.lines();
-        let lines: Vec<&str> = lines.map(|line| line.trim_start_matches("> ")).collect();
-        Self(Self::folded(&lines.join(" ")))
-    }
-
-    fn folded(text: &str) -> String {
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
-    }
-
-    fn has(&self, text: &str) -> bool {
-        self.0
-            .contains(&Self::folded(text.trim_end_matches(['…', '.'])))
-    }
-
-    /// Returns whether it says a decision or a figure.
-    fn has_fact(&self, item: &LedgerItem) -> bool {
-        let said = item.text.strip_prefix(REJECTED).unwrap_or(&item.text);
-        matches!(item.kind, LedgerKind::Decision | LedgerKind::Figure) && self.has(said)
     }
 }
 

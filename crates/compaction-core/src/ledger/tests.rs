@@ -112,3 +112,53 @@ fn a_long_message_is_told_whole_where_others_leave_room() {
     let cut = fit(items, 400, 0);
     assert!(!cut.text.contains(&long) && cut.tokens <= TokenCount(400));
 }
+
+#[test]
+fn next_to_prose_only_what_it_lacks_is_told() {
+    let items = vec![
+        item(LedgerKind::Rule, "u1", "Never push to main."),
+        item(
+            LedgerKind::NextStep,
+            "u2",
+            "then wire mail_feed6 into the health check",
+        ),
+        item(
+            LedgerKind::Decision,
+            "u3",
+            "Rejected: a mutex around mail_feed6, it blocks every request",
+        ),
+        item(
+            LedgerKind::Figure,
+            "u4",
+            "set the retry window of the loader to 284 ms please",
+        ),
+        item(
+            LedgerKind::Figure,
+            "u5",
+            "set the idle timeout of the loader to 90 s please",
+        ),
+        item(
+            LedgerKind::Failure,
+            "a1",
+            "`make image`: ERROR: failed to solve: loader75: not found",
+        ),
+    ];
+    let ledger = Ledger {
+        items,
+        ..Ledger::default()
+    };
+    let prose = "- Do not push to main\n- wire mail_feed6 into the health check\n\
+        - A mutex around mail_feed6 blocks every request\n- The retry window of the loader is 284 ms\n\
+        - [x] Fixed: failed to solve: loader75: not found";
+    let lacking = ledger.lacking(prose);
+    let told: Vec<&str> = lacking.items.iter().map(|item| &*item.text).collect();
+    assert_eq!(
+        told,
+        [
+            "Never push to main.",
+            "Rejected: a mutex around mail_feed6, it blocks every request",
+            "set the idle timeout of the loader to 90 s please",
+            "`make image`: ERROR: failed to solve: loader75: not found (fixed, as the summary says)",
+        ]
+    );
+}

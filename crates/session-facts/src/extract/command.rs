@@ -1,5 +1,7 @@
 //! Command lines: which are the same, which check the work, which only look.
 
+use std::collections::BTreeSet;
+
 use super::shell_parse::{Part, parts};
 use super::subsumption::{Subsumption, covers};
 use crate::phrases::Phrases;
@@ -18,9 +20,6 @@ pub(super) fn hides_its_end(command: &str) -> bool {
         || ends.starts_with("! ")
 }
 
-/// The shortest command that is looked for in an output, in bytes.
-const TOLD: usize = 8;
-
 /// Words of commands that check the work.
 static CHECKS: Phrases = Phrases::named("command.checks");
 
@@ -30,6 +29,8 @@ pub(super) struct Command {
     parts: Vec<Part>,
     /// Which of them checks the work, the last one.
     check: Option<usize>,
+    /// What its output says that it ran: a script, such as `make ci`, often prints that.
+    printed: Vec<Part>,
 }
 
 impl Command {
@@ -61,7 +62,33 @@ impl Command {
         let core = core[..ends.min().unwrap_or(core.len())].trim().to_owned();
         let parts = parts(text, dir);
         let check = parts.iter().rposition(|part| is_check(&part.text()));
-        Self { core, parts, check }
+        Self {
+            core,
+            parts,
+            check,
+            printed: Vec::new(),
+        }
+    }
+
+    /// Notes which of these programs its output says that it ran.
+    pub(super) fn read_output(&mut self, output: &str, programs: &BTreeSet<&str>) {
+        let lines = output.lines().take(LINES).map(|line| {
+            let line = line.trim();
+            let bare = PROMPTS.iter().find_map(|mark| line.strip_prefix(mark));
+            bare.unwrap_or(line)
+        });
+        // "nox > passed" is no command but a remark.
+        let ran = lines.filter(|line| {
+            let mut words = line.split_ascii_whitespace();
+            words.any(|word| programs.contains(word)) && !line.contains(" > ")
+        });
+        self.printed = ran.flat_map(|line| parts(line, None)).collect();
+    }
+
+    /// Returns the program that has to pass for this command to be settled.
+    pub(super) fn program(&self) -> Option<&str> {
+        let part = self.last_check().or(self.parts.last())?;
+        part.words.first().map(String::as_str)
     }
 
     /// Returns the command without directory, redirections and filters.
@@ -77,25 +104,16 @@ impl Command {
             && parts.all(|(own, other)| own.words == other.words && own.same_place(other))
     }
 
-    /// Returns how much of the work of `failed` this command did; `output` is what it printed. Of `failed`, the last check
-    /// counts, or else its last part.
-    pub(super) fn covers(&self, output: &str, failed: &Self) -> Subsumption {
+    /// Returns how much of the work of `failed` this command did. Of `failed`, the last check counts, or else its last part.
+    pub(super) fn covers(&self, failed: &Self) -> Subsumption {
         if !self.core.is_empty() && self.is_same(failed) {
-            return Subsumption::Surely;
-        }
-        // A script, such as `make ci`, often prints what it runs.
-        let whole = failed.core.len() >= TOLD && failed.core.contains(' ');
-        if whole
-            && output
-                .lines()
-                .any(|line| line.trim_end().ends_with(&failed.core))
-        {
             return Subsumption::Surely;
         }
         let Some(last) = failed.last_check().or(failed.parts.last()) else {
             return Subsumption::Not;
         };
-        let won = self.parts.iter().map(|part| covers(part, last));
+        let ran = self.parts.iter().chain(&self.printed);
+        let won = ran.map(|part| covers(part, last));
         won.max().unwrap_or(Subsumption::Not)
     }
 
@@ -132,6 +150,11 @@ impl Command {
         self.parts.iter().all(looks)
     }
 }
+
+/// What stands before a command that a script prints as it runs it.
+const PROMPTS: [&str; 4] = ["> ", "$ ", "+ ", "% "];
+/// How many lines of an output are read for such commands.
+const LINES: usize = 1000;
 
 /// Returns true when `command` checks the work: tests, builds, lints.
 pub(super) fn is_check(command: &str) -> bool {

@@ -1,6 +1,6 @@
 //! What was done: commands that failed or passed, and the calls whose success counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
@@ -150,9 +150,10 @@ impl<'a> CommandLog<'a> {
         self.dependencies.push((from, place));
         match &call.deed {
             ToolEffect::Run { command, dir } => {
-                let ran = Command::run_in(command, dir.as_deref());
+                let mut ran = Command::run_in(command, dir.as_deref());
                 let command = command.clone();
                 let text = result.content.joined_text("\n");
+                ran.read_output(&text, &programs(&self.failures));
                 let known = match () {
                     () if result.is_error => Known::Failed,
                     () if self.tells_errors && !hides_its_end(&command) => Known::NoError,
@@ -169,7 +170,7 @@ impl<'a> CommandLog<'a> {
                     self.dependencies.push((place, from));
                 }
                 if known == Known::Nothing && !hides_its_end(&command) {
-                    self.may_settle(&ran, &text, from);
+                    self.may_settle(&ran, from);
                 }
                 self.ran(ran, &command, (&outcome, &text), (Some(from), place));
             }
@@ -210,18 +211,19 @@ impl<'a> CommandLog<'a> {
                 removals: removals(&run.command),
             });
         }
-        let ran = Command::new(&command);
+        let mut ran = Command::new(&command);
+        ran.read_output(&run.output, &programs(&self.failures));
         self.ran(ran, &command, (&outcome, &run.output), (None, place));
     }
 
     /// Notes that the command called in message `place` settles failures if it passed: no mark says that it failed, and
     /// that counts as soon as some other is marked.
-    fn may_settle(&mut self, command: &Command, output: &str, place: usize) {
+    fn may_settle(&mut self, command: &Command, place: usize) {
         if command.only_looks() {
             return;
         }
         for failed in &self.failures {
-            if command.covers(output, &failed.command) != Subsumption::Not {
+            if command.covers(&failed.command) != Subsumption::Not {
                 self.dependencies.push((failed.place(), place));
             }
         }
@@ -250,7 +252,7 @@ impl<'a> CommandLog<'a> {
             Outcome::Denied => {}
             Outcome::Passed => {
                 let place = call.unwrap_or(result);
-                self.passed_over(place, &command, (text, output));
+                self.passed_over(place, &command, text);
                 // What reads as a failure passed only as far as marks of others tell, which sources may lack.
                 let told = result_line(output).map(|line| format!(": {line}"));
                 // What is filtered tells nothing of how it ended but by such a line.
@@ -293,10 +295,10 @@ impl<'a> CommandLog<'a> {
     }
 
     /// Forgets what a command that passed did as well, and notes it as a dependency of what it may have resolved.
-    fn passed_over(&mut self, place: usize, command: &Command, (text, output): (&str, &str)) {
+    fn passed_over(&mut self, place: usize, command: &Command, text: &str) {
         let dependencies = &mut self.dependencies;
         self.failures
-            .retain_mut(|failed| match command.covers(output, &failed.command) {
+            .retain_mut(|failed| match command.covers(&failed.command) {
                 Subsumption::Surely => {
                     dependencies.push((failed.place(), place));
                     false
@@ -401,6 +403,12 @@ impl<'a> CommandLog<'a> {
             record.link(place, other);
         }
     }
+}
+
+/// Returns the programs whose success would settle one of these.
+fn programs(failures: &[Failed]) -> BTreeSet<&str> {
+    let commands = failures.iter().map(|failed| &failed.command);
+    commands.filter_map(Command::program).collect()
 }
 
 /// Returns how a run of tests says that it ended: the sum of what passed, or the last line that counts.

@@ -24,6 +24,7 @@ mod notes;
 mod objects;
 mod output_line;
 mod pasted;
+mod prose;
 mod quantity;
 mod quoted;
 mod refusals;
@@ -66,6 +67,7 @@ pub use figures::is_unit;
 pub use focus::focus_lines;
 pub use notes::{Change, Noted, Spoken};
 pub use pasted::{own_words, without_pasted};
+pub use prose::Prose;
 pub use quoted::{message_starts, without_rules};
 pub use scan::{last_steps, record};
 pub use short_form::{

@@ -34,6 +34,16 @@ impl Names {
         !self.0.is_empty() && !other.0.is_empty() && self.0.is_disjoint(&other.0)
     }
 
+    /// Returns true where a text names nothing.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns true where all that the other text names is named here.
+    pub(super) fn has_all(&self, other: &Self) -> bool {
+        other.0.is_subset(&self.0)
+    }
+
     /// Returns true where both texts name the same thing.
     pub(super) fn meet(&self, other: &Self) -> bool {
         !self.0.is_disjoint(&other.0)

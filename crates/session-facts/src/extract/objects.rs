@@ -19,6 +19,8 @@ const BEGINNING: usize = 4;
 /// What a word of the matter counts, and a name of code in addition.
 const WORD: usize = 2;
 const NAME: usize = 4;
+/// How many words tell what a text without names says.
+const LEAST: usize = 3;
 /// The most words of a text that are compared.
 const WORDS: usize = 256;
 
@@ -156,6 +158,22 @@ impl Objects {
         shared > 0
             && shared * 5 >= self.words.union(&other.words).count() * 4
             && !self.names.differ(&other.names)
+    }
+
+    /// Returns whether it says what is said there: with all names and numbers, and three quarters of the words.
+    pub(super) fn says(&self, fact: &Self) -> bool {
+        let number = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
+        let (words, common) = (fact.words.iter(), fact.common.iter());
+        let shared = words.chain(common).filter(|word| self.has(word)).count();
+        let all = fact.words.len() + fact.common.len();
+        (all >= LEAST || !fact.names.is_empty())
+            && self.names.has_all(&fact.names)
+            && fact
+                .short
+                .iter()
+                .filter(number)
+                .all(|number| self.short.contains(number))
+            && shared * 4 >= all * 3
     }
 
     /// Returns whether it has the word, a longer form of it, or its beginning.

@@ -27,7 +27,7 @@ pub(super) enum Subsumption {
 static NARROWING: Phrases = Phrases::named("subsumption.narrowing");
 /// The same of single programs, for which others mean something else by them.
 const NARROWING_OF: [(&str, &[&str]); 9] = [
-    ("pytest", &["-k", "-m", "--lf", "--last-failed"]),
+    ("pytest", &["-k", "-m"]),
     ("jest", &["-t", "-o"]),
     ("vitest", &["-t"]),
     ("mocha", &["-g"]),
@@ -36,6 +36,15 @@ const NARROWING_OF: [(&str, &[&str]); 9] = [
     ("mvn", &["-pl", "--projects"]),
     ("make", &["-n", "-q"]),
     ("terraform", &["-target"]),
+];
+/// Options that run what failed before, and nothing else: all that a failed run still has to show.
+const AGAIN: [&str; 6] = [
+    "--lf",
+    "--last-failed",
+    "--failed",
+    "--rerun-failed",
+    "--only-failures",
+    "--onlyFailures",
 ];
 /// Programs without subcommands; positionals are targets.
 const PLAIN: [&str; 18] = [
@@ -57,12 +66,17 @@ const SCRIPTS: [&str; 6] = [".sh", ".py", ".js", ".ts", ".rb", ".pl"];
 /// Words of a script's name that say that it checks something, so that without arguments it checks all it can.
 const CHECKING: [&str; 7] = ["test", "lint", "check", "spec", "e2e", "tsc", "types"];
 /// Verbs of a program whose success is that of others too.
-const IMPLIED: [(&str, &str, &[&str]); 4] = [
+const IMPLIED: [(&str, &str, &[&str]); 2] = [
     ("terraform", "apply", &["plan", "validate"]),
     ("terraform", "plan", &["validate"]),
-    ("dotnet", "test", &["build"]),
-    ("dotnet", "publish", &["build"]),
 ];
+/// Programs that build what they run, the verbs for building alone, and those that build first.
+const BUILDERS: [&str; 12] = [
+    "go", "swift", "zig", "cabal", "stack", "mix", "dotnet", "bazel", "bazelisk", "dune", "lake",
+    "sbt",
+];
+const BUILDING: [&str; 2] = ["build", "compile"];
+const BUILT_FIRST: [&str; 6] = ["test", "run", "bench", "publish", "install", "release"];
 /// The phases of a build with Maven, each on the way to those behind it.
 const PHASES: [&str; 7] = [
     "validate", "compile", "test", "package", "verify", "install", "deploy",
@@ -117,6 +131,9 @@ impl<'a> Run<'a> {
             let verb = word
                 .bytes()
                 .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b':'));
+            if AGAIN.contains(&bare) {
+                continue;
+            }
             if word.starts_with('-') && (NARROWING.contains(&bare) || own.contains(&bare)) {
                 // The word behind it says to what it is narrowed.
                 let to = rest.next_if(|next| bare == word && !next.starts_with('-'));
@@ -163,6 +180,13 @@ impl<'a> Run<'a> {
         sets.any(|word| !other.words.contains(word))
     }
 
+    /// Returns whether it cannot run before what `other` builds is built.
+    fn builds(&self, other: &Self) -> bool {
+        BUILDERS.contains(&self.program)
+            && BUILDING.contains(&other.verb)
+            && BUILT_FIRST.contains(&self.verb)
+    }
+
     fn has(&self, options: &[&str]) -> bool {
         self.words
             .iter()
@@ -174,7 +198,9 @@ fn general(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
     let implied = IMPLIED.iter().any(|(program, verb, others)| {
         *program == won.program && *verb == won.verb && others.contains(&failed.verb)
     });
-    if (won.verb != failed.verb && !implied) || !won.narrowing.is_subset(&failed.narrowing) {
+    let built = won.builds(failed);
+    let same = won.verb == failed.verb || implied;
+    if !built && (!same || !won.narrowing.is_subset(&failed.narrowing)) {
         return Subsumption::Not;
     }
     let covered = |target: &&str| {
@@ -185,6 +211,7 @@ fn general(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
         (true, true) if won.words.iter().all(|word| failed.words.contains(word)) => {
             Subsumption::Surely
         }
+        (true, true) if !is_open(won.program) && !failed.adds_to(won) => Subsumption::Surely,
         (true, true) => Subsumption::Perhaps,
         (true, false) if WHOLE.contains(&won.program) => Subsumption::Surely,
         (true, false) => Subsumption::Perhaps,

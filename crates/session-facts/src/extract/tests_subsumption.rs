@@ -8,7 +8,7 @@ use super::tool_effects::show_command;
 #[track_caller]
 fn check(expected: Subsumption, pairs: &[(&str, &str)]) {
     for (won, failed) in pairs {
-        let cover = Command::new(won).covers("", &Command::new(failed));
+        let cover = Command::new(won).covers(&Command::new(failed));
         assert_eq!(cover, expected, "`{won}` after `{failed}`");
     }
 }
@@ -144,11 +144,36 @@ fn a_later_line_hides_how_an_earlier_one_ended() {
 
 #[test]
 fn what_runs_others_says_which() {
-    let covers =
-        |printed| Command::new("make ci").covers(printed, &Command::new("cargo fmt --check"));
-    assert_eq!(
-        covers("cargo fmt --check\ncargo test\nok"),
-        Subsumption::Surely
-    );
-    assert_eq!(covers("cargo fmt --check -p a\nok"), Subsumption::Not);
+    let covers = |printed, failed| {
+        let failed = Command::new(failed);
+        let mut won = Command::new("make ci");
+        won.read_output(printed, &failed.program().into_iter().collect());
+        won.covers(&failed)
+    };
+    let printed = "> app@1.0.0 ci\n> cargo fmt --check\ncargo test --workspace\nok";
+    assert_eq!(covers(printed, "cargo fmt --check"), Subsumption::Surely);
+    assert_eq!(covers(printed, "cargo test -p app"), Subsumption::Surely);
+    assert_eq!(covers(printed, "cargo clippy"), Subsumption::Not);
+    let other = "cargo fmt --check -p a\nok";
+    assert_eq!(covers(other, "cargo fmt --check"), Subsumption::Not);
+    let remark = "nox > pytest -q\nnox > Session tests-3.12 was successful.";
+    assert_eq!(covers(remark, "nox -s tests-3.13"), Subsumption::Not);
+}
+
+#[test]
+fn what_failed_before_is_run_again_and_what_runs_was_built() {
+    let same = [
+        ("pytest --lf", "pytest"),
+        ("mix test --failed", "mix test"),
+        ("terraform init -upgrade", "terraform init"),
+        ("swift test", "swift build"),
+        ("go test ./...", "go build ./..."),
+    ];
+    check(Subsumption::Surely, &same);
+    let less = [
+        ("go test ./a", "go build ./..."),
+        ("go test ./...", "go vet ./..."),
+        ("swift build", "swift test"),
+    ];
+    check(Subsumption::Not, &less);
 }

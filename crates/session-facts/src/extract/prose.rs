@@ -1,0 +1,145 @@
+//! What a text says already, so that it is not said again: word for word, or in other words.
+
+use super::acts::{Act, Acts, Speaker};
+use super::fact_index::REJECTED;
+use super::objects::Objects;
+
+/// The mark before a line that says that it is done.
+const TICKED: &str = "[x] ";
+
+/// A text in which facts are looked up.
+pub struct Prose {
+    /// All of it, with single spaces.
+    folded: String,
+    lines: Vec<Line>,
+}
+
+struct Line {
+    about: Objects,
+    /// The line itself, without marks before it.
+    text: String,
+    ticked: bool,
+}
+
+impl Prose {
+    /// Reads a text; a mark of a quote before a line is no part of it.
+    pub fn of(text: &str) -> Self {
+        let lines = text.lines().map(|line| line.trim_start_matches("> "));
+        let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
+        Self {
+            folded: folded(&lines.join(" ")),
+            lines: lines.into_iter().map(Line::of).collect(),
+        }
+    }
+
+    /// Returns whether it says this word for word, whatever white space is in it.
+    pub fn quotes(&self, said: &str) -> bool {
+        let said = said.strip_prefix(REJECTED).unwrap_or(said);
+        self.folded
+            .contains(&folded(said.trim_end_matches(['…', '.'])))
+    }
+
+    /// Returns whether a line says this in other words: with all its names and numbers and three quarters of the words that
+    /// tell something. What was refused is said by a refusal alone. Whoever wrote the text may have seen that a choice was
+    /// given up, or that a step was done: then it says so of them.
+    pub fn says(&self, fact: &str) -> bool {
+        let refused = fact.strip_prefix(REJECTED);
+        let about = Objects::of(refused.unwrap_or(fact));
+        let mut lines = self.lines.iter().filter(|line| line.about.says(&about));
+        lines.any(|line| refused.is_none() || line.refuses())
+    }
+
+    /// Returns whether a line says that this failure is fixed: all of it is done, or a part of it and nothing else is fixed.
+    pub fn says_fixed(&self, failure: &str) -> bool {
+        let failure = Objects::of(failure);
+        let says = |line: &Line| match line.about.says(&failure) {
+            true => line.is_done(),
+            false => failure.says(&line.about) && line.is_fixed(),
+        };
+        self.lines.iter().any(says)
+    }
+}
+
+impl Line {
+    fn of(line: &str) -> Self {
+        let line = line.trim_start_matches(['-', '*', ' ']).trim_end();
+        let text = line.strip_prefix(TICKED);
+        Self {
+            about: Objects::of(text.unwrap_or(line)),
+            text: text.unwrap_or(line).to_owned(),
+            ticked: text.is_some(),
+        }
+    }
+
+    fn refuses(&self) -> bool {
+        self.text.starts_with(REJECTED) || self.acts().has(Act::Refusal)
+    }
+
+    fn is_done(&self) -> bool {
+        self.ticked || self.acts().has(Act::Done) || self.is_fixed()
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.acts().may(Act::Fixed)
+    }
+
+    fn acts(&self) -> Acts {
+        Acts::of(&self.text, Speaker::Agent)
+    }
+}
+
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prose;
+
+    const PROSE: &str = "## Key Decisions\n- **Cursor pagination in feed_store2**: offsets get slow past the first million\n\
+        - Rejected: reflection in tag_router, the app starts too slowly\n## Next Steps\n- [x] rotate the signing key of mail_guard\n\
+        - wire badge_feed6 into the health check\n- The retry window of the importer is 284 ms";
+
+    #[test]
+    fn what_is_said_in_other_words_is_said() {
+        let prose = Prose::of(PROSE);
+        let pages = "I went with cursor pagination in feed_store2 because offsets get slow past the first million";
+        assert!(prose.says(pages));
+        assert!(!prose.says(&pages.replace("store2", "store3")));
+        assert!(
+            !prose
+                .says("cursor pagination in feed_store2, as the proxy in front kills idle sockets")
+        );
+        assert!(prose.says("the retry window of the importer is 284 ms"));
+        assert!(!prose.says("the retry window of the importer is 300 ms"));
+        assert!(prose.quotes("offsets get slow past\nthe first million."));
+    }
+
+    #[test]
+    fn a_refusal_is_said_by_a_refusal_alone() {
+        let prose = Prose::of(PROSE);
+        let slow = "reflection in tag_router, the app starts too slowly";
+        assert!(prose.says(&format!("Rejected: {slow}")));
+        assert!(prose.says(slow));
+        assert!(!prose.says("Rejected: cursor pagination in feed_store2, offsets get slow"));
+    }
+
+    #[test]
+    fn a_step_is_said_where_it_is_planned_and_where_it_is_done() {
+        let prose = Prose::of(PROSE);
+        assert!(
+            prose.says("when you're through with this, wire badge_feed6 into the health check")
+        );
+        assert!(prose.says("rotate the signing key of mail_guard"));
+    }
+
+    #[test]
+    fn a_failure_is_fixed_where_a_line_says_so_of_it() {
+        let prose = Prose::of("- [x] Fixed: KeyError 'ledger_writer27'\n- [x] Changed src/row.ts");
+        assert!(
+            prose.says_fixed("E   KeyError: 'ledger_writer27' in the loader of the nightly job")
+        );
+        assert!(!prose.says_fixed("E   KeyError: 'ledger_writer28'"));
+        assert!(!prose.says_fixed("src/row.ts(41,17): error TS2345: not assignable"));
+    }
+}
