@@ -108,7 +108,7 @@ impl Ledger {
         self.places.get(id).copied().unwrap_or_default()
     }
 
-    /// Returns it without what this prose of a model says: rules word for word, steps, choices and figures in any words.
+    /// Returns it without what this prose of a model says: rules verbatim, steps, choices and figures in any words.
     pub(crate) fn lacking(&self, prose: &str) -> Self {
         let prose = Prose::of(prose);
         let mut ledger = self.without(|item| match item.kind {

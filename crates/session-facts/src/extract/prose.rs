@@ -1,4 +1,4 @@
-//! What a text says already, so that it is not said again: word for word, or in other words.
+//! What a text says already, so that it is not said again: in the same words or in others.
 
 use super::acts::{Act, Acts, Speaker};
 use super::fact_index::REJECTED;
@@ -32,7 +32,7 @@ impl Prose {
         }
     }
 
-    /// Returns whether it says this word for word, whatever white space is in it.
+    /// Returns whether it says this in the same words, whatever white space is in it.
     pub fn quotes(&self, said: &str) -> bool {
         let said = said.strip_prefix(REJECTED).unwrap_or(said);
         self.folded
