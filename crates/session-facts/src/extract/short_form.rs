@@ -70,8 +70,9 @@ pub fn figure(text: &str) -> ShortForm {
         last += 1;
     }
     let mut text = ended(span(first, last));
-    if text.matches('`').count() % 2 == 1 {
-        // A piece of code is no clause.
+    let count = |mark: char| text.matches(mark).count();
+    if count('`') % 2 == 1 || count('(') != count(')') {
+        // A piece of code or of a remark in parentheses is no clause.
         (first, text) = (0, ended(bare));
     }
     let length = text.chars().count();

@@ -33,6 +33,11 @@ fn a_figure_is_told_with_its_name_and_its_limit() {
             "die Wartezeit im Import beträgt 35 s",
             0,
         ),
+        (
+            "It ran twice. Rotating (200 rotations, under load) took 14 s in the importer, as it did before.",
+            "It ran twice. Rotating (200 rotations, under load) took 14 s in the importer, as it did before",
+            1,
+        ),
     ]);
 }
 
