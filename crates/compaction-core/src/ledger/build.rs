@@ -126,14 +126,16 @@ impl Ledger {
     fn doubt(&mut self, is_fixed: impl Fn(&str) -> bool) {
         let failures = self.items.iter_mut();
         for item in failures.filter(|item| item.kind == LedgerKind::Failure) {
-            let printed = item.text.split_once("`: ").map(|(_, printed)| printed);
-            if !is_fixed(printed.unwrap_or(&item.text)) {
+            let brief = self.brief.get(&item.text).cloned();
+            let told = brief.as_deref().unwrap_or(&item.text);
+            let printed = told.split_once("`: ").map(|(_, printed)| printed);
+            if !is_fixed(printed.unwrap_or(told)) {
                 continue;
             }
             let text = format!("{}{SAID_FIXED}", item.text);
-            if let Some(brief) = self.brief.get(&item.text) {
-                let brief = format!("{brief}{SAID_FIXED}");
-                self.brief.insert(text.clone(), brief);
+            if let Some(brief) = brief {
+                self.brief
+                    .insert(text.clone(), format!("{brief}{SAID_FIXED}"));
             }
             self.ranks.insert(text.clone(), 1);
             item.text = text;

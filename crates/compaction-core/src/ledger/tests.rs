@@ -115,6 +115,7 @@ fn a_long_message_is_told_whole_where_others_leave_room() {
 
 #[test]
 fn next_to_prose_only_what_it_lacks_is_told() {
+    let failed = "`make image` (exit code 2): ERROR: failed to solve: loader75: not found";
     let items = vec![
         item(LedgerKind::Rule, "u1", "Never push to main."),
         item(
@@ -137,14 +138,12 @@ fn next_to_prose_only_what_it_lacks_is_told() {
             "u5",
             "set the idle timeout of the loader to 90 s please",
         ),
-        item(
-            LedgerKind::Failure,
-            "a1",
-            "`make image`: ERROR: failed to solve: loader75: not found",
-        ),
+        item(LedgerKind::Failure, "a1", failed),
     ];
+    let brief = "`make image`: ERROR: failed to solve: loader75: not found";
     let ledger = Ledger {
         items,
+        brief: [(failed.to_owned(), brief.to_owned())].into(),
         ..Ledger::default()
     };
     let prose = "- Do not push to main\n- wire mail_feed6 into the health check\n\
@@ -158,7 +157,7 @@ fn next_to_prose_only_what_it_lacks_is_told() {
             "Never push to main.",
             "Rejected: a mutex around mail_feed6, it blocks every request",
             "set the idle timeout of the loader to 90 s please",
-            "`make image`: ERROR: failed to solve: loader75: not found (fixed, as the summary says)",
+            "`make image` (exit code 2): ERROR: failed to solve: loader75: not found (fixed, as the summary says)",
         ]
     );
 }

@@ -72,6 +72,9 @@ impl Command {
 
     /// Notes which of these programs its output says that it ran.
     pub(super) fn read_output(&mut self, output: &str, programs: &BTreeSet<&str>) {
+        if programs.is_empty() {
+            return;
+        }
         let lines = output.lines().take(LINES).map(|line| {
             let line = line.trim();
             let bare = PROMPTS.iter().find_map(|mark| line.strip_prefix(mark));

@@ -1,5 +1,7 @@
 //! What a text says already, so that it is not said again: in the same words or in others.
 
+use std::cell::OnceCell;
+
 use super::acts::{Act, Acts, Speaker};
 use super::fact_index::REJECTED;
 use super::objects::Objects;
@@ -11,7 +13,9 @@ const TICKED: &str = "[x] ";
 pub struct Prose {
     /// All of it, with single spaces.
     folded: String,
-    lines: Vec<Line>,
+    text: String,
+    /// What its lines are about, once somebody asks.
+    lines: OnceCell<Vec<Line>>,
 }
 
 struct Line {
@@ -24,12 +28,17 @@ struct Line {
 impl Prose {
     /// Reads a text; a mark of a quote before a line is no part of it.
     pub fn of(text: &str) -> Self {
-        let lines = text.lines().map(|line| line.trim_start_matches("> "));
-        let lines: Vec<&str> = lines.filter(|line| !line.trim().is_empty()).collect();
+        let lines: Vec<&str> = lines(text).collect();
         Self {
             folded: folded(&lines.join(" ")),
-            lines: lines.into_iter().map(Line::of).collect(),
+            text: text.to_owned(),
+            lines: OnceCell::new(),
         }
+    }
+
+    fn lines(&self) -> &[Line] {
+        self.lines
+            .get_or_init(|| lines(&self.text).map(Line::of).collect())
     }
 
     /// Returns whether it says this in the same words, whatever white space is in it.
@@ -45,7 +54,8 @@ impl Prose {
     pub fn says(&self, fact: &str) -> bool {
         let refused = fact.strip_prefix(REJECTED);
         let about = Objects::of(refused.unwrap_or(fact));
-        let mut lines = self.lines.iter().filter(|line| line.about.says(&about));
+        let lines = self.lines().iter();
+        let mut lines = lines.filter(|line| line.about.says(&about));
         lines.any(|line| refused.is_none() || line.refuses())
     }
 
@@ -56,7 +66,7 @@ impl Prose {
             true => line.is_done(),
             false => failure.says(&line.about) && line.is_fixed(),
         };
-        self.lines.iter().any(says)
+        self.lines().iter().any(says)
     }
 }
 
@@ -86,6 +96,11 @@ impl Line {
     fn acts(&self) -> Acts {
         Acts::of(&self.text, Speaker::Agent)
     }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().map(|line| line.trim_start_matches("> "));
+    lines.filter(|line| !line.trim().is_empty())
 }
 
 fn folded(text: &str) -> String {

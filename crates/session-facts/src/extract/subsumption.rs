@@ -185,6 +185,7 @@ impl<'a> Run<'a> {
         BUILDERS.contains(&self.program)
             && BUILDING.contains(&other.verb)
             && BUILT_FIRST.contains(&self.verb)
+            && !self.has(&["--no-build"])
     }
 
     fn has(&self, options: &[&str]) -> bool {

@@ -174,6 +174,7 @@ fn what_failed_before_is_run_again_and_what_runs_was_built() {
         ("go test ./a", "go build ./..."),
         ("go test ./...", "go vet ./..."),
         ("swift build", "swift test"),
+        ("dotnet test --no-build", "dotnet build"),
     ];
     check(Subsumption::Not, &less);
 }
