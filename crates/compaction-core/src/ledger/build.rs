@@ -16,7 +16,7 @@ use session_facts::{
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
-/// What stands behind a failure that nothing was seen to settle, and that the summary calls fixed.
+/// The mark behind a failure that the summary calls fixed, though no later success was seen.
 const SAID_FIXED: &str = " (fixed, as the summary says)";
 
 /// The facts of a path, read in one pass, wherever its context is cut.
@@ -108,7 +108,7 @@ impl Ledger {
         self.places.get(id).copied().unwrap_or_default()
     }
 
-    /// Returns it without what this prose of a model says: rules verbatim, steps, choices and figures in any words.
+    /// Returns it without what this prose of a model says: rules in the same words, steps, decisions and figures in any.
     pub(crate) fn lacking(&self, prose: &str) -> Self {
         let prose = Prose::of(prose);
         let mut ledger = self.without(|item| match item.kind {
@@ -118,12 +118,12 @@ impl Ledger {
             }
             _ => false,
         });
-        ledger.doubt(|failure| prose.says_fixed(failure));
+        ledger.mark_fixed(|failure| prose.says_fixed(failure));
         ledger
     }
 
-    /// Says of failures that they are said to be fixed, and puts them behind the others.
-    fn doubt(&mut self, is_fixed: impl Fn(&str) -> bool) {
+    /// Marks the failures that the summary calls fixed, and puts them behind the others.
+    fn mark_fixed(&mut self, is_fixed: impl Fn(&str) -> bool) {
         let failures = self.items.iter_mut();
         for item in failures.filter(|item| item.kind == LedgerKind::Failure) {
             let brief = self.brief.get(&item.text).cloned();

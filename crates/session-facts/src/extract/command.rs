@@ -29,7 +29,7 @@ pub(super) struct Command {
     parts: Vec<Part>,
     /// Which of them checks the work, the last one.
     check: Option<usize>,
-    /// What its output says that it ran: a script, such as `make ci`, often prints that.
+    /// What its output shows to have run: a script, such as `make ci`, often prints its commands.
     printed: Vec<Part>,
 }
 
@@ -70,7 +70,7 @@ impl Command {
         }
     }
 
-    /// Notes which of these programs its output says that it ran.
+    /// Notes which runs of these programs its output shows.
     pub(super) fn read_output(&mut self, output: &str, programs: &BTreeSet<&str>) {
         if programs.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl Command {
         // "nox > passed" is no command but a remark.
         let ran = lines.filter(|line| {
             let mut words = line.split_ascii_whitespace();
-            words.any(|word| programs.contains(word)) && !line.contains(" > ")
+            line.len() <= LINE && words.any(|word| programs.contains(word)) && !line.contains(" > ")
         });
         self.printed = ran.flat_map(|line| parts(line, None)).collect();
     }
@@ -156,8 +156,9 @@ impl Command {
 
 /// What stands before a command that a script prints as it runs it.
 const PROMPTS: [&str; 4] = ["> ", "$ ", "+ ", "% "];
-/// How many lines of an output are read for such commands.
+/// How many lines of an output are read for such commands, and the longest that is one, in bytes.
 const LINES: usize = 1000;
+const LINE: usize = 400;
 
 /// Returns true when `command` checks the work: tests, builds, lints.
 pub(super) fn is_check(command: &str) -> bool {

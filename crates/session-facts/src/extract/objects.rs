@@ -160,8 +160,8 @@ impl Objects {
             && !self.names.differ(&other.names)
     }
 
-    /// Returns whether it says what is said there: with all names and numbers, and three quarters of the words.
-    pub(super) fn says(&self, fact: &Self) -> bool {
+    /// Returns whether a text about this says `fact`: it has all names and numbers, and all words but one in `spare`.
+    pub(super) fn says(&self, fact: &Self, spare: usize) -> bool {
         let number = |word: &&String| word.contains(|c: char| c.is_ascii_digit());
         let (words, common) = (fact.words.iter(), fact.common.iter());
         let shared = words.chain(common).filter(|word| self.has(word)).count();
@@ -173,7 +173,7 @@ impl Objects {
                 .iter()
                 .filter(number)
                 .all(|number| self.short.contains(number))
-            && shared * 4 >= all * 3
+            && all - shared <= all / spare
     }
 
     /// Returns whether it has the word, a longer form of it, or its beginning.
