@@ -142,11 +142,14 @@ const PURE: [(&str, &[&str]); 5] = [
         "session-model",
         &[
             "askama",
+            "bpe-openai",
             "hashbrown",
             "jiff",
             "memchr",
             "rustc-hash",
             "ryu-js",
+            // Derives schemas from types: no input or output, and only with its feature.
+            "schemars",
             "serde",
             "serde_json",
             "thiserror",
@@ -163,8 +166,6 @@ const PURE: [(&str, &[&str]); 5] = [
             "aho-corasick",
             "askama",
             "blake3",
-            "bpe-openai",
-            "memchr",
             // Derives the schema of settings from their types: no input or output, and only with its feature.
             "schemars",
             "serde",

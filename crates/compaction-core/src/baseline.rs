@@ -16,7 +16,7 @@ use crate::loss::{CompactionLoss, TotalLoss, loss_report};
 use crate::plan::{AppliedCompaction, PlanOptions, Trigger, plan_at};
 use crate::rules::Profile;
 use crate::settings::{Strategy, VerifyMode};
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// A window in which everything fits: no request is needed.
 const WINDOW: TokenCount = TokenCount(1 << 40);

@@ -8,7 +8,7 @@ use session_model::{
 
 use crate::rules::Rules;
 use crate::settings::CutRule;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// An entry of a context as the cut sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

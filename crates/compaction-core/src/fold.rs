@@ -1,7 +1,7 @@
 //! Folding: a conversation that exceeds the summarizer's window becomes several requests,
 //! each bringing the summary up to date with its part.
 
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// Returns `parts` packed, in order, into texts of at most `budget` tokens each.
 ///
@@ -84,7 +84,7 @@ fn split_to_fit(text: &str, budget: u64, size: &dyn Fn(&str) -> u64) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::fold;
-    use crate::tokens::{Chars4, TokenCount, TokenCounter};
+    use session_model::tokens::{Chars4, TokenCount, TokenCounter};
 
     #[test]
     fn windows_respect_the_budget_and_lose_nothing() {

@@ -12,7 +12,7 @@ use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, Summar
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use crate::settings::CompactionSettings;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// The most that a document takes.
 const OUTPUT_CAP: TokenCount = TokenCount(8192);

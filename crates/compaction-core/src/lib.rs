@@ -51,7 +51,6 @@ mod ledger_block;
 mod loss;
 mod measure;
 mod plan;
-mod private;
 pub mod prompts;
 mod prune;
 mod removed;
@@ -62,7 +61,6 @@ mod serialize;
 mod settings;
 mod skill_results;
 mod threshold;
-pub mod tokens;
 
 pub use baseline::{OurLoss, OurReport, loss_of_ours};
 pub use branch::{
@@ -90,7 +88,6 @@ pub use plan::{
     WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
     plan_for_context, plan_with_facts,
 };
-pub use private::{Clean, MARKER_BYTES, is_excluded, without_private};
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
     plan_prune, plan_prune_for_context,
@@ -108,10 +105,10 @@ pub use restore::{
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_parts};
 pub use session_facts::{FileAction, SourceMessage};
+pub use session_model::{TokenCount, TokenCounter, image_tokens, tokens};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
     LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,
     Strategies, Strategy, VerifyMode, VerifySettings,
 };
 pub use threshold::{Threshold, threshold};
-pub use tokens::{TokenCount, TokenCounter, image_tokens};

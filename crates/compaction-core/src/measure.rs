@@ -3,7 +3,7 @@
 use session_model::{AgentMessage, EntryKind, SessionContext, SessionPath, StopReason, Usage};
 
 use crate::rules::Profile;
-use crate::tokens::{Chars4, TokenCount, TokenCounter};
+use session_model::tokens::{Chars4, TokenCount, TokenCounter};
 
 /// The size of a context.
 #[derive(Debug, Clone, Copy, PartialEq)]

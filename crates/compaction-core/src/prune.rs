@@ -13,8 +13,8 @@ use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
 use crate::settings::PruneSettings;
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::{FileAction, file_call};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// How long a provider keeps a prompt prefix in its cache, in milliseconds.
 pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;

@@ -6,9 +6,9 @@ use session_model::{EntryBody, EntryId, EntryKind, Leaf, SessionTree, build_cont
 
 use crate::ledger::{Ledger, LedgerBudget};
 use crate::ledger_block::LedgerItem;
-use crate::private::{is_excluded, without_private};
 use crate::rules::Profile;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
+use session_model::{is_excluded, without_private};
 
 /// What a compaction took out of the context.
 #[derive(Debug, Clone, PartialEq)]

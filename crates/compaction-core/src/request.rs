@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::prompts;
 use crate::restore::snapshot_of;
 use crate::serialize::escape;
-use crate::tokens::TokenCount;
 use session_facts::SourceMessage;
+use session_model::tokens::TokenCount;
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -296,7 +296,7 @@ fn bare(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::{AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer, check_length};
-    use crate::tokens::TokenCount;
+    use session_model::tokens::TokenCount;
 
     fn summary(text: &str) -> Result<String, AnswerError> {
         let answer = SummaryAnswer {

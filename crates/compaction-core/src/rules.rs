@@ -7,7 +7,7 @@ use session_model::{ContextRules, Wording};
 
 use crate::serialize::Bounds;
 use crate::settings::CompactionSettings;
-use crate::tokens::{Chars4, ScriptAware, TokenCounter};
+use session_model::tokens::{Chars4, ScriptAware, TokenCounter};
 
 /// A named set of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

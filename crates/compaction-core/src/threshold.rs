@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::rules::Rules;
 use crate::settings::{CompactionSettings, DEFAULT_RESERVE, LedgerSettings, PinSettings};
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// The tokens above which a context is compacted, and how they came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -115,7 +115,7 @@ mod tests {
     use super::threshold;
     use crate::rules::Profile;
     use crate::settings::CompactionSettings;
-    use crate::tokens::TokenCount;
+    use session_model::tokens::TokenCount;
 
     fn tokens(window: u64, settings: &CompactionSettings) -> u64 {
         let rules = Profile::Own.rules();

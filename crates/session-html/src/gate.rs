@@ -4,9 +4,9 @@
 use std::cell::Cell;
 
 use anstream::adapter::strip_str;
-use compaction_core::Clean;
-use compaction_core::{is_excluded, without_private};
+use session_model::Clean;
 use session_model::text::{clean_lines, first_line};
+use session_model::{is_excluded, without_private};
 
 /// What stands in the place of a message that carries a marker which excludes it.
 const EXCLUDED: &str = "[left out: a marker in this message excludes it]";

@@ -36,8 +36,8 @@ mod parts;
 mod sizes;
 mod timeline;
 
-use compaction_core::Clean;
 use compaction_core::Profile;
+use session_model::Clean;
 use session_model::{Entry, Leaf, SessionTree};
 
 pub use page::page;

@@ -1,7 +1,7 @@
 //! Writing parts of the page: entries, rows of the tree, dividers, branches that are folded.
 
 use askama::Template;
-use compaction_core::TokenCount;
+use session_model::TokenCount;
 use session_model::{EntryId, EntryIndex};
 
 use crate::entries::Writer;

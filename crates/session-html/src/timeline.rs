@@ -1,7 +1,7 @@
 //! The size of the context along a session, drawn as SVG.
 
 use askama::Template;
-use compaction_core::TokenCount;
+use session_model::TokenCount;
 
 /// Up to how many points are drawn.
 const POINTS: usize = 1000;

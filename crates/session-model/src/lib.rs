@@ -41,9 +41,11 @@ mod llm;
 mod message;
 mod migrate;
 mod pairing;
+mod private;
 mod source;
 pub mod text;
 mod timestamp;
+pub mod tokens;
 mod tree;
 
 pub use body::BodyError;
@@ -69,8 +71,10 @@ pub use message::{
 };
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};
+pub use private::{Clean, MARKER_BYTES, is_excluded, without_private};
 pub use source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
 pub use timestamp::Timestamp;
+pub use tokens::{TokenCount, TokenCounter, image_tokens};
 pub use tree::{
     AppendEntryError, Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn,
     decode_bytes,

@@ -1,8 +1,8 @@
 //! Answers as text, within a budget of tokens.
 
 use crate::{QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
-use compaction_core::tokens::ScriptAware;
-use compaction_core::{TokenCount, TokenCounter};
+use session_model::tokens::ScriptAware;
+use session_model::{TokenCount, TokenCounter};
 
 /// The longest id, role or word that is shown, in characters: longer ones are damage or malice.
 const LONGEST_NAME: usize = 80;

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use session_model::{AgentMessage, Block, Content, Entry, EntryBody, EntryIndex, SessionTree};
 use session_model::{EntryKind, ToolCall};
 
-use compaction_core::{Clean, is_excluded, without_private};
 use session_facts::{COMMANDS, CallBody};
+use session_model::{Clean, is_excluded, without_private};
 
 /// The tools that search the session. Their calls and results are not found by a search.
 const OWN_TOOLS: [&str; 2] = ["recall", "recall_read"];

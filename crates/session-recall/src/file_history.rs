@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use session_model::{AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, match_calls};
 
-use compaction_core::{LastSeen, is_excluded, touched_in, without_private};
+use compaction_core::{LastSeen, touched_in};
 use session_facts::{FileAction, SourceMessage, file_calls, resolved};
+use session_model::{is_excluded, without_private};
 
 /// One call that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 //! part of the session, and [`RecallSearch::finish`], which ranks what the scans found and fits it into a budget.
 //!
 //! ```
-//! use compaction_core::TokenCount;
+//! use session_model::TokenCount;
 //! use session_model::{ContextRules, build_context, decode_bytes};
 //! use session_recall::{Hints, Query, RecallFilters, RecallRequest, RecallSearch};
 //!
@@ -57,15 +57,15 @@ use std::ops::Range;
 use serde::Serialize;
 use session_model::{EntryId, EntryIndex};
 
-use compaction_core::TokenCount;
+use session_model::TokenCount;
 
-pub use compaction_core::Clean;
 pub use entry_text::QUOTED;
 pub use excerpt::Excerpt;
 pub use file_history::{FileEvent, FileHistory, file_history};
 pub use filter::{Place, RecallFilters, RecallRole};
 pub use read::{ReadRequest, RecallRead, RecalledText, recall_read, usual_read_tokens};
 pub use search::{RecallSearch, Scan};
+pub use session_model::Clean;
 pub use timeline::{TimelineEvent, TimelineKind, timeline};
 
 /// What is looked for.

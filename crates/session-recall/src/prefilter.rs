@@ -8,7 +8,7 @@ use memchr::memmem;
 use session_model::{EntryIndex, SessionTree, Span};
 
 use crate::terms::Terms;
-use compaction_core::MARKER_BYTES;
+use session_model::MARKER_BYTES;
 
 /// How many bytes of a session are looked at in one piece, unless one line is longer.
 const BLOCK: u64 = 256 * 1024;

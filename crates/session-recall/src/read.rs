@@ -8,8 +8,8 @@ use crate::filter::{Place, Places, speaks};
 use crate::prefilter::Prefilter;
 use crate::search::call_line;
 use crate::terms::Terms;
-use compaction_core::tokens::ScriptAware;
-use compaction_core::{Clean, TokenCount, TokenCounter};
+use session_model::tokens::ScriptAware;
+use session_model::{Clean, TokenCount, TokenCounter};
 
 /// The most neighbours on each side.
 const MOST_AROUND: usize = 20;

@@ -8,8 +8,8 @@ use super::{
     Clean, Hints, Matches, Place, Query, ReadRequest, Recall, RecallFilters, RecallRead,
     RecallRequest, RecallRole, RecallSearch, recall_read,
 };
-use compaction_core::tokens::ScriptAware;
-use compaction_core::{TokenCount, TokenCounter};
+use session_model::tokens::ScriptAware;
+use session_model::{TokenCount, TokenCounter};
 
 /// Returns a session of messages, a chain unless one names its parent; `e1`, `e2`, ... by their place.
 fn tree_of(messages: &[Value]) -> SessionTree {

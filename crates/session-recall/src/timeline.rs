@@ -5,7 +5,7 @@ use session_model::text::first_line;
 use session_model::{AgentMessage, CallEvent, Entry, EntryBody, EntryId, SessionPath, ToolCall};
 use session_model::{Timestamp, match_calls};
 
-use compaction_core::{is_excluded, without_private};
+use session_model::{is_excluded, without_private};
 
 /// How much of a text is told, in characters.
 const TOLD: usize = 200;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use compaction_core::Profile;
-use compaction_core::tokens::{ScriptAware, TokenCounter};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use session_facts::open_todos;
+use session_model::tokens::{ScriptAware, TokenCounter};
 use session_model::{Leaf, LlmMessage, RoleOrder, build_context, decode_bytes};
 
 use agent_tools::approval::Approvals;

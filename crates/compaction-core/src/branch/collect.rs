@@ -11,7 +11,7 @@ use crate::branch::BranchOptions;
 use crate::files::FileOps;
 use crate::rules::Profile;
 use crate::serialize::{Bounds, Serializer};
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// Something said on the branch.
 pub(super) struct BranchMessage {

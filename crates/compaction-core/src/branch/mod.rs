@@ -19,8 +19,8 @@ use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, Summar
 use crate::rules::Profile;
 use crate::serialize::{Bounds, escape_ledger};
 use crate::settings::CompactionSettings;
-use crate::tokens::TokenCount;
 use session_facts::SourceMessage;
+use session_model::tokens::TokenCount;
 
 use collect::{branch_messages, choose, readable_entries, summary_files};
 

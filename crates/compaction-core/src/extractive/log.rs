@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use session_model::EntryId;
 
 use crate::ledger::{LedgerItem, LedgerKind};
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::{one_line, own_words, without_rules};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 use super::prose::shown;
 

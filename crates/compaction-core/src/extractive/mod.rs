@@ -17,8 +17,8 @@ use crate::handoff::HandoffPlan;
 use crate::ledger::{Ledger, LedgerBlock, LedgerItem, LedgerKind};
 use crate::plan::{CompactionPlan, FORM, LEAST, SPLIT_TURN_HEADING, merge_answers, prefix_cap};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::focus_lines;
+use session_model::tokens::{TokenCount, TokenCounter};
 
 use log::Log;
 use prose::{Form, Prose, carried_of};

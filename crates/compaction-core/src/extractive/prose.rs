@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use session_model::{AgentMessage, EntryId};
 
 use crate::ledger::{HANDOFF_MESSAGE, LedgerItem, LedgerKind, without_ledger};
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::{SourceMessage, cut_middle, last_steps, neutralise, one_line};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 use super::log::Log;
 

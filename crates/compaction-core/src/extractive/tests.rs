@@ -13,8 +13,8 @@ use crate::files::{FileCalls, FileOps};
 use crate::ledger::LedgerBlock;
 use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::rules::Profile;
-use crate::tokens::TokenCount;
 use session_facts::{SourceMessage, record};
+use session_model::tokens::TokenCount;
 use tests_messages::{calls, edits, runs, says, source, user};
 
 /// The heading of the log.

@@ -4,8 +4,8 @@ use session_model::{AgentMessage, Entry, EntryBody};
 
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerKind};
 use crate::prompts;
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::SourceMessage;
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// What a branch is given, however little was said on it.
 const LEAST: TokenCount = TokenCount(256);

@@ -3,7 +3,7 @@
 use super::fit::{Fitting, ORDER};
 use super::lines::{HEADING, listed};
 use super::{LedgerItem, LedgerKind, Shares};
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// Above this share of the budget, in percent, files are listed by their paths alone.
 const FILES_IN_FULL: u64 = 25;

@@ -9,7 +9,7 @@ use crate::ledger::lines::{HEADING, around_pins, bare, block, message, pin_cost}
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, Shares};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// The kinds in the order in which they get room, each with its share of the budget in percent: what is short and must
 /// be known before what is long.

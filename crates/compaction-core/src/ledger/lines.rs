@@ -4,7 +4,7 @@ use session_model::EntryId;
 
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// What a heading takes.
 pub(super) const HEADING: TokenCount = TokenCount(12);

@@ -2,7 +2,7 @@
 
 use super::lines::listed;
 use super::{LedgerBlock, LedgerItem, LedgerKind};
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// The tags of the block.
 const OPENING: &str = "<ledger>";

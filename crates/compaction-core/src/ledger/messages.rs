@@ -5,7 +5,7 @@ use super::detail::CLOSED;
 use super::fit::{Fitting, Form, ORDER};
 use super::lines::{HEADING, bare};
 use crate::serialize::escape;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// The part of the budget, in percent, within which all messages of the user are shown before anything that was recognized
 /// in them, and the same where room is scarce.

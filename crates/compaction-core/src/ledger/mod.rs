@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::EntryId;
 
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// The label of a pinned entry.
 pub const PIN_LABEL: &str = "pin";

@@ -7,7 +7,7 @@ use super::fit::{Fitting, Form, ORDER};
 use super::lines::{NAMED, block, named};
 use super::{LedgerBlock, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 impl Fitting<'_> {
     /// Returns the block of what was chosen.

@@ -19,7 +19,7 @@ use session_model::{
 use crate::ledger::fit::fitting;
 use crate::ledger::lines::{HEADING, around_pins, pin_cost};
 use crate::ledger::{PIN_ENTRY, PIN_LABEL, prose_of};
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// Something that users want to be kept verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use crate::ledger::detail::Detail;
 use crate::ledger::fit::{Fitting, Form, MESSAGE_SHARE, WORTH};
 use crate::ledger::lines::{bare, framed, listed, one_name, shown_id};
 use crate::ledger::{LedgerItem, LedgerKind};
-use crate::tokens::TokenCount;
 use session_facts::cut_middle;
+use session_model::tokens::TokenCount;
 
 impl Fitting<'_> {
     /// Returns whether a message or a pin that is shown in full contains it.

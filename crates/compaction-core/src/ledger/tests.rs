@@ -4,7 +4,7 @@ use session_model::EntryId;
 
 use super::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
 use crate::rules::Profile;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 fn item(kind: LedgerKind, id: &str, text: &str) -> LedgerItem {
     LedgerItem {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
 use crate::prompts;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 pub use strip::{prose_of, without_ledger};
 

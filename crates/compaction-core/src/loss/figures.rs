@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use session_model::EntryId;
 
 use super::Missing;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// How many of a kind there were and where they are now. Each is in one place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

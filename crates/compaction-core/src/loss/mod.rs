@@ -29,7 +29,7 @@ use session_model::{
     EntryKind, FirstKept, SessionContext, SessionPath, build_context,
 };
 
-use crate::tokens::TokenCounter;
+use session_model::tokens::TokenCounter;
 
 pub use figures::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, LossReport, LostText, TotalLoss, Verbatim,

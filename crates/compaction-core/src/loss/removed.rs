@@ -8,8 +8,8 @@ use session_model::{AgentMessage, EntryId};
 use super::literals::{Literal, folded, literals_of, user_text};
 use super::readable::{Readable, Visibility};
 use super::{ContextLoss, KindLoss, LiteralKind, LostText, Verbatim};
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::{one_line, rules_in};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// How many of each kind are named, and how long each may be, in characters.
 const NAMED: usize = 10;

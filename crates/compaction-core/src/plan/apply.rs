@@ -15,7 +15,7 @@ use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, Summar
 use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// What stands between the summary of the history and that of a split turn's beginning.
 pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";

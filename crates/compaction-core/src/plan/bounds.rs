@@ -13,7 +13,7 @@ use crate::request::Summarizer;
 use crate::restore;
 use crate::rules::Rules;
 use crate::threshold::{Threshold, threshold};
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// What should stay verbatim and what does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

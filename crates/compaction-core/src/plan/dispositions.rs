@@ -16,8 +16,8 @@ use crate::restore::{self, Outcome, Restored};
 use crate::rules::Rules;
 use crate::serialize::{Bounds, Serializer};
 use crate::threshold::Threshold;
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::SourceMessage;
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// What becomes of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

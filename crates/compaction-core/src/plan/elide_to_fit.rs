@@ -17,8 +17,8 @@ use crate::plan::oversized::cut_output;
 use crate::plan::{CompactionPlan, NothingToDo, PlanHash, PlanOptions, notice, prune_mark};
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::rules_in;
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// An entry of the kept range whose content is replaced by a shorter one.
 #[derive(Debug, Clone, PartialEq)]

@@ -29,7 +29,7 @@ use crate::restore::{self, Restored};
 use crate::rules::Profile;
 use crate::settings::{DEFAULT_RESERVE, Strategy, VerifySettings};
 use crate::threshold::{Threshold, threshold};
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
 pub use bounds::{KeepBudget, ledger_beside};

@@ -1,7 +1,7 @@
 //! Why there is nothing to compact.
 
 use crate::plan::WindowTooSmall;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 use crate::restore::RestoreInput;
 use crate::rules::Profile;
 use crate::settings::Settings;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// Why a compaction is considered.
 #[derive(Debug, Clone, PartialEq, Eq)]

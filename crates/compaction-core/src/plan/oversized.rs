@@ -6,7 +6,7 @@ use crate::cut::CutItem;
 use crate::plan::elide_to_fit::{Elision, pinned};
 use crate::plan::{CompactionPlan, Disposition, PlanOptions, notice};
 use crate::skill_results::skill_results;
-use crate::tokens::{TokenCount, TokenCounter};
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// The part of what stays verbatim that one output may take.
 const OUTPUT_SHARE: (u64, u64) = (1, 4);

@@ -3,7 +3,7 @@
 use session_model::{CustomDraft, EntryDraft, EntryId, json::RawJson};
 
 use crate::plan::PlanHash;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// Returns what stands in the place of pruned output.
 pub fn notice(tokens: TokenCount) -> String {

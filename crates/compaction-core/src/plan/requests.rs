@@ -6,8 +6,8 @@ use crate::prompts;
 use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::rules::Rules;
 use crate::serialize::escape;
-use crate::tokens::{TokenCount, TokenCounter};
 use session_facts::SourceMessage;
+use session_model::tokens::{TokenCount, TokenCounter};
 
 /// What is to be summarized for one kind of request, before it is folded.
 #[derive(Debug, Clone)]

@@ -10,7 +10,7 @@ use crate::loss::{ContextLoss, LookedUp, Readable, Removed, Seen};
 use crate::plan::{ApplyError, CompactionPlan, Disposition};
 use crate::rules::Profile;
 use crate::settings::VerifyMode;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// What a repair takes at most, as a part of what is taken out of the context.
 const REPAIR: u64 = 20;

@@ -11,7 +11,7 @@ use crate::restore::{
     RestoreInput, Restored, RestoredFile, RestoredImage, comparable, content_hash, words,
 };
 use crate::settings::RestoreSettings;
-use crate::tokens::{TokenCount, TokenCounter, image_tokens};
+use session_model::tokens::{TokenCount, TokenCounter, image_tokens};
 
 /// The most bytes of all images together.
 const ALL_IMAGES_BYTES: usize = 16 * 1024 * 1024;

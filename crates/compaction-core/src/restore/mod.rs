@@ -25,8 +25,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::{Block, Content, EntryBody, EntryId};
 
-use crate::tokens::TokenCount;
 use session_facts::FileAction;
+use session_model::tokens::TokenCount;
 
 pub(crate) use assemble::restored;
 pub(crate) use before::{references, turns_before};

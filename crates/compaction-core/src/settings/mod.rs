@@ -8,7 +8,7 @@ pub use trust::{LedgerSettings, PinSettings, RestoreSettings, VerifySettings};
 
 use serde::{Deserialize, Serialize};
 
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// All settings of this crate, as `settings.json` spells them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

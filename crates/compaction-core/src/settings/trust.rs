@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::settings::VerifyMode;
-use crate::tokens::TokenCount;
+use session_model::tokens::TokenCount;
 
 /// The settings under `compaction.ledger`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use session_model::EntryId;
 
 use super::{EDGE, shortened};
-use crate::tokens::Chars4;
+use session_model::tokens::Chars4;
 
 #[test]
 fn beginning_and_end_keep_as_much_in_every_script() {

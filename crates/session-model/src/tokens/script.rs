@@ -162,7 +162,7 @@ static ASCII: [(u8, u8); 128] = {
 /// for a cut between words.
 ///
 /// ```
-/// use compaction_core::tokens::milli_tokens;
+/// use session_model::tokens::milli_tokens;
 ///
 /// assert_eq!(milli_tokens("12345678"), 3000);
 /// assert_eq!(milli_tokens(""), 0);

@@ -1,7 +1,7 @@
 //! Holds the token estimate against exact `o200k` counts.
 #![cfg(feature = "bpe")]
 
-use compaction_core::tokens::milli_tokens;
+use session_model::tokens::milli_tokens;
 
 /// Name, text and the largest error allowed, in percent of the exact count.
 type Sample = (&'static str, &'static str, u64);

@@ -1,6 +1,6 @@
 //! What an image costs: by its size in pixels, which stands in its first bytes.
 
-use session_model::ImageBlock;
+use crate::ImageBlock;
 
 use crate::tokens::{IMAGE_TOKENS, TokenCount};
 

@@ -7,8 +7,8 @@ use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
+use crate::{AgentMessage, Block, Content, SystemMessage, json};
 use serde::{Deserialize, Serialize};
-use session_model::{AgentMessage, Block, Content, SystemMessage, json};
 
 pub use image::image_tokens;
 pub use script::milli_tokens;
