@@ -8,7 +8,6 @@ mod import;
 mod live;
 mod measure;
 mod prose;
-mod retention;
 mod session;
 mod table;
 mod terminal;
@@ -23,8 +22,7 @@ use measure::{Programs, measure_size};
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench retention [...], or
-       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--program FILE]
+usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--program FILE]
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
@@ -61,11 +59,6 @@ impl Options {
 
 /// Measures and prints one table.
 pub fn run(arguments: &[String]) -> Outcome {
-    if let [first, rest @ ..] = arguments
-        && first == "retention"
-    {
-        return retention::run(rest);
-    }
     let options = parse(arguments)?;
     for part in PARTS {
         if options.part.is_none_or(|only| only == part) {

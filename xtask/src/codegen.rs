@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use agent_session::agent_tools::Idempotency;
 
-use crate::loss_table;
 use crate::run::{Outcome, read, root};
 
 /// Writes the generated files that are stale.
@@ -34,7 +33,6 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
         ("reference/hooks", "hooks", hooks::reference()),
         ("reference/rpc", "commands", agent_rpc::reference()),
         ("reference/tools", "tools", tool_table()),
-        ("explanation/loss", "shares", loss_table::table()?),
     ];
     let mut files = Vec::new();
     for (name, text) in schemas {

@@ -10,7 +10,6 @@ mod e2e_llm;
 mod editor;
 mod integrations;
 mod links;
-mod loss_table;
 mod models;
 mod picture;
 mod rpc_client;
@@ -40,7 +39,6 @@ cargo xtask COMMAND
   dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
   bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns;
-                also: bench retention: how much of what was planted into sessions summaries keep
 ";
 
 fn main() -> ExitCode {

@@ -23,12 +23,6 @@ pub fn example_session() -> PathBuf {
 }
 
 /// Returns the lines of the example session.
-pub fn example_lines() -> Outcome<Vec<String>> {
-    Ok(read(&example_session())?
-        .lines()
-        .map(str::to_owned)
-        .collect())
-}
 
 /// Returns the folder that builds go to.
 pub fn target() -> PathBuf {

@@ -2,6 +2,7 @@
 
 mod reference;
 
+use compaction_core::KindLoss;
 use std::borrow::Cow;
 
 use schemars::JsonSchema;
@@ -424,7 +425,7 @@ pub struct CompactionResult {
     pub tokens_before: u64,
     /// An estimate of them after.
     pub tokens_after: u64,
-    /// Tokens of the facts that stand next to the prose of the summary.
+    /// Tokens of what code quotes next to the prose of the summary.
     pub ledger_tokens: u64,
     /// Entries that stay verbatim.
     pub kept_entries: usize,
@@ -436,9 +437,9 @@ pub struct CompactionResult {
     pub summarizer: String,
     /// The summary, or the document of a handoff.
     pub summary: Option<String>,
-    /// How much of what was taken out and can be checked (paths, errors, figures, names, addresses, commands) stays in
-    /// context, in percent; none where nobody looked or nothing can be checked. The rest is found again by `recall`.
-    pub in_context_percent: Option<f64>,
+    /// How much of the user's messages that were taken out the model can still read; none where none was. The rest is found
+    /// again by `recall`.
+    pub user_messages: Option<KindLoss>,
     /// What it cost in USD, where prices are known.
     pub cost_usd: Option<f64>,
     /// How long it took.

@@ -16,7 +16,6 @@ pub mod instructions;
 pub mod keys;
 mod machine;
 pub mod models;
-mod planning;
 mod prompts;
 pub mod restoring;
 pub mod rights;
@@ -32,7 +31,6 @@ pub use builder::{BuiltSession, SessionBuilder};
 pub use channel::EventReceiver;
 pub use event::SessionEvent;
 pub use machine::{Limit, Navigation, TurnEnd};
-pub use planning::plan_on_threads;
 pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply, SessionHandle};
 
 pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};

@@ -10,7 +10,7 @@ pub use announcement::{
     Announcement, Tone, compaction_facts, compaction_parts, compaction_title, session_name,
     session_start,
 };
-pub use loss::{LossRow, in_context, loss_rows, plural, whole_percent};
+pub use loss::{LossRow, loss_rows, messages_left, plural, your_messages};
 
 /// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
 pub fn tokens(count: TokenCount) -> String {

@@ -280,18 +280,14 @@ fn compaction(
     if result.ledger_tokens > 0 {
         let ledger = tokens(TokenCount(result.ledger_tokens));
         row(
-            "facts",
-            &format!("{ledger} tokens copied by code: files, rules, messages, failures"),
+            "ledger",
+            &format!("{ledger} tokens quoted by code: messages, files, failures"),
         );
     }
     if result.first_kept_entry_id.is_some() {
-        let rest = match result.in_context_percent {
-            Some(percent) if percent < 100.0 => "; /recall finds what is out of context",
-            Some(_) | None => "",
-        };
         row(
             "lost",
-            &format!("nothing: every entry is still in the session{rest}"),
+            "nothing: every entry is still in the session; /recall finds what is out of context",
         );
     }
     let keys = match result.summary.is_some() {

@@ -3,7 +3,7 @@
 
 use agent_session::runtime::choices::can_leave;
 use agent_session::runtime::{CompactionRequest, NoPreview, Preview, Snapshot};
-use agent_session::wording::{counted, in_context, tokens};
+use agent_session::wording::{counted, tokens, your_messages};
 use compaction_core::{Disposition, TokenCount};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
@@ -135,7 +135,7 @@ fn facts(preview: &Preview, request: &CompactionRequest) -> Vec<(&'static str, S
         let count = counted(plan.elisions.len(), "output");
         facts.push(("shorten", format!("{count} too large for what is kept")));
     }
-    if let Some(share) = preview.loss.as_ref().and_then(in_context) {
+    if let Some(share) = preview.loss.as_ref().and_then(your_messages) {
         facts.push((
             "lost",
             format!("if the rules write, {share} stay in context"),

@@ -1,7 +1,7 @@
 //! Which files the agent read and changed, from its tool calls and from earlier summaries.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use session_model::{
@@ -10,7 +10,7 @@ use session_model::{
 
 use crate::prompts;
 use crate::serialize::escape_line;
-use session_facts::{FileAction, below, changes_files, file_calls, tells_refusal};
+use session_facts::{FileAction, below, file_calls};
 
 /// Returns what a call does to which file for pi 0.87.1, which knows three tools and one argument.
 fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
@@ -109,7 +109,7 @@ impl FileOps {
             for call in message.tool_calls() {
                 let result = matched.get(&(place, call.id.as_str()));
                 let done = match result {
-                    Some(result) => !is_failure(messages[*result], call),
+                    Some(result) => !is_failure(messages[*result]),
                     None => waiting == Some(place),
                 };
                 let found = match which {
@@ -126,9 +126,10 @@ impl FileOps {
 
     fn touch(&mut self, action: FileAction, path: String) {
         self.clock += 1;
+        // A file that was deleted is a change as well.
         let set = match action {
             FileAction::Read => &mut self.read,
-            FileAction::Write | FileAction::Edit => &mut self.modified,
+            FileAction::Write | FileAction::Edit | FileAction::Delete => &mut self.modified,
         };
         set.insert(path, self.clock);
     }
@@ -159,10 +160,10 @@ impl FileOps {
     }
 
     /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
-    /// of each list the `limit` touched last. Of the modified, those that are `named` elsewhere in the summary are left out.
+    /// of each list the `limit` touched last.
     /// With a limit a path is one line that ends no tag, whatever is in it, and files with the same folder and ending share a line; pi does
     /// none of that.
-    pub fn tags(&self, limit: Option<usize>, named: &[String]) -> String {
+    pub fn tags(&self, limit: Option<usize>) -> String {
         let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {
             let more = limit.map_or(0, |limit| all.len().saturating_sub(limit));
             let mut lines = match more {
@@ -179,17 +180,9 @@ impl FileOps {
             }
             lines.join("\n")
         };
-        let named: BTreeSet<&String> = named.iter().collect();
-        let without = |paths: Vec<String>| -> Vec<String> {
-            let others = paths.into_iter().filter(|path| !named.contains(path));
-            others.collect()
-        };
         prompts::file_operations(
             &lines(self.read_files(), self.read_by_recency()),
-            &lines(
-                without(self.modified_files()),
-                without(self.modified_by_recency()),
-            ),
+            &lines(self.modified_files(), self.modified_by_recency()),
         )
     }
 }
@@ -236,12 +229,8 @@ fn by_folder(paths: &[String]) -> Vec<String> {
 }
 
 /// Returns true for the result of a call that failed or was denied.
-fn is_failure(message: &AgentMessage, call: &ToolCall) -> bool {
-    let AgentMessage::ToolResult(result) = message else {
-        return false;
-    };
-    let said = result.content.texts().next();
-    result.is_error || changes_files(&call.name) && said.is_some_and(tells_refusal)
+fn is_failure(message: &AgentMessage) -> bool {
+    matches!(message, AgentMessage::ToolResult(result) if result.is_error)
 }
 
 fn sorted(mut paths: Vec<String>) -> Vec<String> {
@@ -325,7 +314,7 @@ mod tests {
     #[test]
     fn tags_are_bounded_by_recency_and_can_be_taken_off() {
         let ops = ops(&["c", "b", "a"], &["m"]);
-        let tags = ops.tags(Some(2), &[]);
+        let tags = ops.tags(Some(2));
         assert_eq!(
             tags,
             "\n\n<read-files>\na\nb\n(1 more, not touched lately)\n</read-files>\n\n<modified-files>\nm\n</modified-files>"
@@ -333,7 +322,7 @@ mod tests {
         assert_eq!(without_file_tags(&format!("text{tags}")), "text");
         let several = self::ops(&["b/x.rs", "a/1.rs", "a/b/2.rs", "a/3.rs", "a/4.rs"], &[]);
         assert_eq!(
-            several.tags(Some(9), &[]),
+            several.tags(Some(9)),
             "\n\n<read-files>\na/{1,3,4}.rs\na/b/2.rs\nb/x.rs\n</read-files>"
         );
         let told = "in src/{a,b}.rs\n<read-files>\n";
@@ -345,7 +334,7 @@ mod tests {
         );
         let odd = "p\n</read-files>\n<ledger>\n[User]: q";
         assert_eq!(
-            self::ops(&[odd, "[User]: r"], &[]).tags(Some(9), &[]),
+            self::ops(&[odd, "[User]: r"], &[]).tags(Some(9)),
             "\n\n<read-files>\n\\[User]: r\np &lt;/read-files> &lt;ledger> [User]: q\n</read-files>"
         );
         assert_eq!(without_file_tags("a <read-files> b"), "a <read-files> b");

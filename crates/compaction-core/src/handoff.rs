@@ -3,16 +3,22 @@
 use session_model::{AgentMessage, SessionContext, SessionPath};
 
 use crate::files::FileOps;
-use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, prose_of, without_ledger};
+use crate::ledger::{LedgerBlock, LedgerReader, prose_of, without_ledger};
+use crate::outline::{Form, Outline, OutlineBudget};
 use crate::plan::dispositions::{Disposition, file_ops, request_source, source_messages};
 use crate::plan::requests::{RequestSet, RequestSource, Shared, WindowTooSmall};
 use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
 use crate::prompts;
-use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
+use crate::request::{
+    AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
+};
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use crate::settings::CompactionSettings;
 use session_model::tokens::TokenCount;
+
+/// The custom type of the message that opens a session which continues another.
+pub const HANDOFF_MESSAGE: &str = "handoff";
 
 /// The most that a document takes.
 const OUTPUT_CAP: TokenCount = TokenCount(8192);
@@ -35,11 +41,11 @@ pub struct HandoffPlan {
     pub files: FileOps,
     /// The most that the document takes.
     pub max_output: TokenCount,
-    /// The facts that follow the prose.
+    /// What follows the prose of a model.
     pub ledger: LedgerBlock,
-    /// All facts.
-    pub(crate) facts: Ledger,
-    pub(crate) profile: Profile,
+    outline: Outline,
+    pin_budget: TokenCount,
+    profile: Profile,
     file_list_limit: usize,
     asked: RequestSet,
 }
@@ -99,15 +105,16 @@ pub fn plan_handoff(
         focus: options.focus.clone(),
         halvings: 0,
     };
-    // Nothing of the context goes along, so all facts count.
-    let ledger = Ledger::of(path, context, context.entries.len());
-    let budget = LedgerBudget {
-        ledger: options.settings.ledger.budget(window, None),
+    // Nothing of the context goes along.
+    let outline = Outline::of(path, context, context.entries.len());
+    let budget = OutlineBudget {
+        tokens: options.settings.ledger.budget(window, None),
         pins: options.settings.pins.budget(window, None),
     };
     Ok(Some(HandoffPlan {
-        ledger: ledger.fit(budget, profile.counter()).handed_off(),
-        facts: ledger,
+        ledger: outline.ledger(LedgerReader::NextSession, budget, profile.counter()),
+        outline,
+        pin_budget: budget.pins,
         files: file_ops(context, &dispositions, &profile.rules()),
         max_output,
         profile,
@@ -148,16 +155,43 @@ impl HandoffPlan {
     /// [`AnswerError`] when an answer is missing, empty or cut off.
     pub fn document(&self, answers: &[SummaryAnswer]) -> Result<(String, Summarizer), AnswerError> {
         let (text, summarizer) = merge_answers(self.requests(), answers, None)?;
-        Ok((self.with_files(&text), summarizer))
+        let document = match summarizer {
+            Summarizer::Extractive => {
+                format!("{text}{}", self.files.tags(Some(self.file_list_limit)))
+            }
+            Summarizer::Model { .. }
+            | Summarizer::Native { .. }
+            | Summarizer::Remote { .. }
+            | Summarizer::Hook { .. } => self.with_files(&text),
+        };
+        Ok((document, summarizer))
+    }
+
+    /// Returns the answers that the outline gives, within `cap` tokens.
+    pub fn answer_extractive(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
+        let budget = OutlineBudget {
+            tokens: cap,
+            pins: self.pin_budget,
+        };
+        // The new session cannot look up ids of this one.
+        let form = Form {
+            with_answers: true,
+            with_ids: false,
+        };
+        let text = self.outline.summary(form, budget, self.profile.counter());
+        let answer = SummaryAnswer {
+            text,
+            end: AnswerEnd::Complete,
+            summarizer: Summarizer::Extractive,
+        };
+        vec![answer; self.requests().len()]
     }
 
     /// Returns a document that was written at the end of the real conversation, with ledger and file lists. Such a
     /// writer has seen a ledger, and must not repeat it.
     pub fn with_files(&self, text: &str) -> String {
         let text = escape_ledger(&without_ledger(text));
-        let tags = self
-            .files
-            .tags(Some(self.file_list_limit), &self.ledger.files);
+        let tags = self.files.tags(Some(self.file_list_limit));
         format!("{text}{}{tags}", self.ledger.text)
     }
 }

@@ -3,7 +3,7 @@
 //! A compaction has three steps. **Plan** ([`plan_compaction`]): what is
 //! summarized, what stays verbatim, what is asked. **Execute**: a
 //! summarizer answers the plan's [requests](CompactionPlan::requests); the
-//! built-in one needs no model ([`CompactionPlan::answer_extractive`]).
+//! outline needs no model ([`CompactionPlan::extractive`]).
 //! **Apply** ([`CompactionPlan::apply`]): the entries to append.
 //!
 //! ```
@@ -26,7 +26,7 @@
 //! let mut options = PlanOptions::for_window(TokenCount(200_000));
 //! options.settings.compaction.keep_recent_tokens = TokenCount(5_000);
 //! let plan = plan_compaction(&path, &Trigger::Manual { focus: None }, &options)?;
-//! let applied = plan.apply(&plan.answer_extractive())?;
+//! let applied = plan.extractive()?;
 //! assert!(applied.tokens_after < plan.tokens_in_context());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,17 +39,16 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod baseline;
 mod branch;
 mod cut;
-mod extractive;
 mod files;
 mod fold;
 mod handoff;
 mod ledger;
-mod ledger_block;
 mod loss;
 mod measure;
+mod outline;
+mod pins;
 mod plan;
 pub mod prompts;
 mod prune;
@@ -62,7 +61,6 @@ mod settings;
 mod skill_results;
 mod threshold;
 
-pub use baseline::{OurLoss, OurReport, loss_of_ours};
 pub use branch::{
     ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,
     branch_budget, leaf_move, plan_branch_summary,
@@ -70,45 +68,44 @@ pub use branch::{
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
-pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
-pub use ledger::{
-    HANDOFF_MESSAGE, Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY,
-    PIN_LABEL, PathFacts, Pin, PinError, PinTarget, Pins, carry_pins, pins_of, prose_of,
-    without_ledger,
-};
+pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
+pub use ledger::{LedgerBlock, prose_of, without_ledger};
 pub use loss::{
-    CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, LostText,
-    Missing, TotalLoss, Verbatim, loss_of_drafts, loss_report,
+    CompactionLoss, ContextLoss, EditLoss, KindLoss, LossKind, LossReport, LostText, Missing,
+    TotalLoss, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts, trusted_usage};
+pub use outline::{Outline, OutlineCounts, OutlineText};
+pub use pins::{NewPin, PIN_ENTRY, PIN_LABEL, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
     ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
     PlanHash, PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger,
     WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
-    plan_for_context, plan_with_facts,
+    plan_for_context,
 };
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
     plan_prune, plan_prune_for_context,
 };
-pub use removed::{RemovedFacts, removed_facts};
+pub use removed::{RemovedOutline, removed_outline};
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
     check_length,
 };
 pub use restore::{
-    DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,
-    RestoreInput, Restored, RestoredFile, RestoredImage, TouchedFile, content_hash, touched_files,
-    touched_in,
+    DiskFile, FileState, Freshness, ImageOutcome, Outcome, RestoreInput, Restored, RestoredFile,
+    RestoredImage, touched_files,
 };
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_parts};
-pub use session_facts::{FileAction, SourceMessage};
+pub use session_facts::{
+    FileAction, LastSeen, RESTORED_CONTEXT, SourceMessage, TouchedFile, content_hash,
+};
 pub use session_model::{TokenCount, TokenCounter, image_tokens, tokens};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
     LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,
-    Strategies, Strategy, VerifyMode, VerifySettings,
+    Strategies, Strategy,
 };
 pub use threshold::{Threshold, threshold};

@@ -34,10 +34,10 @@ fixed_prompts! {
     handoff_document = "handoff-document.md";
     /// Returns the prompt for a snapshot of everything, before files and images are brought back.
     state_snapshot = "state-snapshot.md";
+    /// Returns the line with which an extractive summary begins.
+    outline_lead = "outline-lead.md";
     /// Returns the line with which a ledger begins.
     ledger_lead = "ledger-lead.md";
-    /// Returns the same where there is little room.
-    ledger_lead_brief = "ledger-lead-brief.md";
     /// Returns the same for a session that goes on from another.
     ledger_lead_handoff = "ledger-lead-handoff.md";
     /// Returns the same for a branch that was left.
@@ -57,31 +57,15 @@ pub(crate) fn file_operations(read: &str, modified: &str) -> String {
     render(&Prompt { read, modified })
 }
 
-/// The parts of a ledger, each written already; empty for none.
-#[derive(Debug, Default, Template)]
-#[template(path = "ledger.md")]
-pub(crate) struct LedgerParts {
-    pub lead: String,
-    /// With headings of one word.
-    pub brief: bool,
-    pub pins: String,
-    pub rules: String,
-    pub first: String,
-    pub messages: String,
-    pub latest: String,
-    pub files: String,
-    pub failures: String,
-    pub steps: String,
-    pub todos: String,
-    pub decisions: String,
-    pub figures: String,
-    pub pins_left: String,
-    pub left: String,
-}
-
 /// Returns the block that a summary carries in addition to its prose.
-pub(crate) fn ledger(parts: &LedgerParts) -> String {
-    render(parts)
+pub(crate) fn ledger(lead: &str, outline: &str) -> String {
+    #[derive(Template)]
+    #[template(path = "ledger.md")]
+    struct Prompt<'a> {
+        lead: &'a str,
+        outline: &'a str,
+    }
+    render(&Prompt { lead, outline })
 }
 
 /// Returns instructions and what the user wants the summary to focus on.

@@ -7,8 +7,8 @@ use session_model::{
     SessionPath, answered_calls, build_context, json,
 };
 
-use crate::ledger::pinned_entries;
 use crate::measure::measure;
+use crate::pins::pinned_entries;
 use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
 use crate::settings::PruneSettings;
 use crate::skill_results::skill_results;

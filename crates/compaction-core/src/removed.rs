@@ -1,30 +1,31 @@
-//! What the newest compaction of a session took out of the context, as facts: for whoever reminds a model of it.
+//! The outline of what the newest compaction of a session took out of the context, for reminding a model of it.
 
 use std::borrow::Cow;
 
-use session_model::{EntryBody, EntryId, EntryKind, Leaf, SessionTree, build_context};
+use session_facts::SourceMessage;
+use session_model::{
+    EntryBody, EntryKind, Leaf, SessionTree, TokenCount, build_context, is_excluded,
+    without_private,
+};
 
-use crate::ledger::{Ledger, LedgerBudget};
-use crate::ledger_block::LedgerItem;
+use crate::outline::{Form, Outline, OutlineBudget};
 use crate::rules::Profile;
-use session_model::tokens::TokenCount;
-use session_model::{is_excluded, without_private};
 
 /// What a compaction took out of the context.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RemovedFacts {
+pub struct RemovedOutline {
     /// How many entries left the context.
     pub entries: usize,
-    /// The facts in them that fit the budget, as a ledger chooses them.
-    pub items: Vec<LedgerItem>,
-    /// The entries that the facts rest on.
-    pub sources: Vec<EntryId>,
+    /// The outline of them, without answers; empty where nothing may be quoted.
+    pub text: String,
+    /// The file that was changed last.
+    pub changed: Option<String>,
 }
 
-/// Returns what the newest compaction on the path of `tree` took out, in about `budget` tokens; `None` where there was
+/// Returns what the newest compaction on the path of `tree` took out, in at most `budget` tokens; `None` where there was
 /// no compaction, or it took nothing. Entries with `<private>` spans, and sessions that the user excluded from searches,
-/// give no facts.
-pub fn removed_facts(tree: &SessionTree, budget: TokenCount) -> Option<RemovedFacts> {
+/// are not quoted.
+pub fn removed_outline(tree: &SessionTree, budget: TokenCount) -> Option<RemovedOutline> {
     let path = tree.path(tree.leaf());
     let mut entries = path.entries().iter().rev();
     let compaction = *entries.find(|index| tree.kind(**index) == EntryKind::Compaction)?;
@@ -40,32 +41,28 @@ pub fn removed_facts(tree: &SessionTree, budget: TokenCount) -> Option<RemovedFa
     if entries == 0 {
         return None;
     }
-    let mut is_excluded_session = false;
-    let mut private: Vec<&EntryId> = Vec::new();
-    for projected in &context.entries {
-        for message in &projected.messages {
-            let text = message.display_text();
-            let marked = is_excluded(&text);
-            is_excluded_session |= marked && message.role() == "user";
-            if marked || matches!(without_private(&text), Cow::Owned(_)) {
-                private.push(&projected.entry.id);
-            }
-        }
-    }
-    let counter = Profile::Own.counter();
-    let budget = LedgerBudget {
-        ledger: budget,
-        pins: budget,
+    let mut messages = context.messages();
+    let is_excluded_session = messages
+        .any(|(_, message)| message.role() == "user" && is_excluded(&message.display_text()));
+    let is_public = |source: &SourceMessage| {
+        let text = source.message.display_text();
+        !is_excluded_session
+            && !is_excluded(&text)
+            && matches!(without_private(&text), Cow::Borrowed(_))
     };
-    let block = Ledger::of(&before, &context, entries).fit(budget, counter);
-    let is_public = |id: &EntryId| !is_excluded_session && !private.contains(&id);
-    let mut items = block.items;
-    items.retain(|item| is_public(&item.entry_id));
-    let mut sources = block.sources;
-    sources.retain(is_public);
-    Some(RemovedFacts {
+    let outline = Outline::of_public(&before, &context, entries, &is_public);
+    let form = Form {
+        with_answers: false,
+        with_ids: true,
+    };
+    let budget = OutlineBudget {
+        tokens: budget.scaled(3, 4),
+        pins: budget.scaled(1, 4),
+    };
+    let written = outline.write(form, budget, Profile::Own.counter());
+    Some(RemovedOutline {
         entries,
-        items,
-        sources,
+        text: written.text,
+        changed: outline.changed_files().last().cloned(),
     })
 }

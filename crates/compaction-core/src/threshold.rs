@@ -83,14 +83,43 @@ fn effective_reserve(window: TokenCount, settings: &CompactionSettings) -> Token
     wanted
 }
 
-/// The least that a ledger or the pins are given when settings name nothing.
+/// The least that an extractive summary and the pins are given, and a ledger that is not switched off.
 const LEAST: TokenCount = TokenCount(1000);
+const LEAST_LEDGER: TokenCount = TokenCount(500);
+/// The window that shares are taken of where none is known.
+const ASSUMED_WINDOW: TokenCount = TokenCount(200_000);
+
+impl CompactionSettings {
+    /// Returns the most that an extractive summary takes for a model of this window (zero when it is not known).
+    pub fn extractive_budget(
+        &self,
+        window: TokenCount,
+        threshold: Option<&Threshold>,
+    ) -> TokenCount {
+        let asked = percent_of(window, self.extractive_percent).max(LEAST);
+        bounded(Some(asked), TokenCount::ZERO, threshold)
+    }
+}
 
 impl LedgerSettings {
     /// Returns the most that the ledger takes for a model of this window (zero when it is not known).
     pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
-        bounded(self.max_tokens, window.scaled(2, 100), threshold)
+        if self.percent <= 0.0 {
+            return TokenCount::ZERO;
+        }
+        let asked = percent_of(window, self.percent).max(LEAST_LEDGER);
+        bounded(Some(asked), TokenCount::ZERO, threshold)
     }
+}
+
+fn percent_of(window: TokenCount, percent: f64) -> TokenCount {
+    let window = if window == TokenCount::ZERO {
+        ASSUMED_WINDOW
+    } else {
+        window
+    };
+    // A cast from a float saturates.
+    TokenCount((window.0 as f64 * percent / 100.0) as u64)
 }
 
 impl PinSettings {

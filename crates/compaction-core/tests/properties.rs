@@ -259,7 +259,7 @@ proptest! {
     #[test]
     fn an_applied_plan_is_stored_with_its_hash_and_undone_by_a_move(case in any_case()) {
         let Ok(plan) = case.plan() else { return Ok(()) };
-        let applied = match plan.apply(&plan.answer_extractive()) {
+        let applied = match plan.extractive() {
             Ok(applied) => applied,
             Err(ApplyError::Inflated { before, after }) => {
                 prop_assert!(case.profile == Profile::Own && after >= before);
@@ -447,7 +447,7 @@ proptest! {
 /// Returns the plan of a case and the session with the plan applied, when both are possible.
 fn compacted(case: &Case) -> Option<(CompactionPlan, Case)> {
     let plan = case.plan().ok()?;
-    let applied = plan.apply(&plan.answer_extractive()).ok()?;
+    let applied = plan.extractive().ok()?;
     let text = appended(&case.text, Some(&plan.leaf), &applied.drafts);
     Some((plan, case.followed_by(text)))
 }
@@ -637,7 +637,7 @@ fn generated_cases_reach_every_property() {
 fn drafts_of_a_plan_end_in_its_compaction() {
     for case in fixed(any_case(), 100) {
         if let Ok(plan) = case.plan()
-            && let Ok(applied) = plan.apply(&plan.answer_extractive())
+            && let Ok(applied) = plan.extractive()
         {
             let (last, edits) = applied.drafts.split_last().expect("a draft");
             assert!(matches!(last, EntryDraft::Compaction(_)));

@@ -1,58 +1,45 @@
-//! What the messages of a coding-agent session say and do, as facts: read in one pass, without a model.
+//! What the tool calls of a coding-agent session did, in the dialects of several agents: files read and changed, commands
+//! with their outcome, commits, todo lists.
 //!
-//! [`record`] returns the rules of the user, what is planned and decided, what failed, which files were changed, commits and
-//! runs of tests. What a later event settles is gone: a step that was done, a value that was replaced, a choice that was
-//! refused. Besides, calls of tools are understood in the dialects of several agents ([`file_calls`], [`CallBody`]).
+//! [`actions`] returns it in order; [`file_calls`], [`CallBody`] and [`touched_in`] are views of the same reading.
 //!
 //! ```
-//! use std::sync::Arc;
+//! use session_facts::{FileAction, shell_files};
 //!
-//! use session_facts::{SourceMessage, record};
-//! use session_model::{AgentMessage, Content, EntryId, UserMessage};
-//!
-//! let said = "Fix the importer. Never touch the generated files.";
-//! let message = AgentMessage::User(UserMessage {
-//!     content: Content::Text(said.to_owned()),
-//!     timestamp: None,
-//! });
-//! let message = SourceMessage {
-//!     entry_id: EntryId::new("e1"),
-//!     message: Arc::new(message),
-//! };
-//! let facts = record(&[message], "/srv/app", str::to_owned);
-//! assert_eq!(facts.rules[0].text, "Never touch the generated files.");
+//! let files = shell_files("cd src && rm -f a.rs 2>/dev/null");
+//! assert_eq!(files, [(FileAction::Delete, "src/a.rs".to_owned())]);
 //! ```
 //!
-//! **Invariants.** A fact is copied from the message that says it. Reading only the messages that facts rest on, and those that
-//! these [depend on](FactIndex::dependencies), gives the same facts again. Nothing here does I/O, reads a clock or draws random
-//! numbers.
+//! **Invariants.** No sentence is read: what is not certain from a call, its arguments and its result is not returned. There
+//! is one reader of shell lines (the module `shell`) and one table of argument names (`arguments`). Nothing here does I/O,
+//! reads a clock or draws random numbers.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod call_body;
-mod extract;
-mod file_call;
+mod actions;
+mod arguments;
+mod code_mode;
+mod commands;
+mod outcome;
 mod path_normalize;
-mod phrases;
+mod seen;
+mod shell;
 mod shell_files;
 mod source;
-#[cfg(test)]
-mod tests_messages;
+mod todos;
+mod tool_call;
+mod touched;
 
-#[cfg(test)]
-extern crate self as session_facts;
-
-pub use call_body::{COMMANDS, CallBody};
-#[doc(hidden)]
-pub use extract::training;
-pub use extract::{
-    Change, FactIndex, Known, Noted, OpenTodos, Prose, REJECTED, ShortForm, Spoken, TodoItem,
-    TodoState, brief_decision, brief_figure, brief_step, cut_middle, error_lines_of,
-    first_sentence, focus_lines, is_unit, last_steps, message_starts, neutralise, one_line,
-    only_reads, open_todos, own_words, record, rules_in, short_summary, without_pasted,
-    without_rules,
-};
-pub use file_call::{FileAction, changes_files, file_call, file_calls, tells_refusal};
+pub use actions::{Action, ActionKind, CommandRun, actions, failing};
+pub use arguments::COMMANDS;
+pub use commands::CommandRole;
+pub use outcome::Outcome;
 pub use path_normalize::{below, resolved};
+pub use seen::{comparable, content_hash};
+pub use shell::{Joint, Program, Word, programs};
+pub use shell_files::{FileAction, shell_files};
 pub use source::SourceMessage;
+pub use todos::{OpenTodos, TodoItem, TodoState, open_todos, open_todos_in};
+pub use tool_call::{CallBody, changes_files, commands_of, file_call, file_calls, only_reads};
+pub use touched::{BroughtBack, LastSeen, RESTORED_CONTEXT, TouchedFile, brought_back, touched_in};

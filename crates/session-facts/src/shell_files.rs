@@ -1,10 +1,8 @@
-//! Which files a command line reads and writes, as far as its words say so.
+//! Which files a command line reads, writes and deletes, as far as its words say so.
 //!
-//! Names that a shell works out itself (patterns, variables) are unknown, and what a program prints into a file is no
-//! work on it unless the command wrote it down.
+//! What a program prints into a file is no work on it unless the command wrote it down.
 
-use std::iter::Peekable;
-use std::str::Chars;
+use crate::shell::{Program, Word, programs, within};
 
 /// What a call does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,10 +13,21 @@ pub enum FileAction {
     Write,
     /// It changes the file.
     Edit,
+    /// It deletes the file, or gives it another name.
+    Delete,
 }
 
-/// The longest command that is taken apart, in bytes.
-const LONGEST: usize = 64 * 1024;
+impl FileAction {
+    /// Returns the name that JSON output uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Delete => "delete",
+        }
+    }
+}
 
 /// Programs that print files, with how many of their operands come before the first file.
 const PRINTERS: [(&str, usize); 14] = [
@@ -38,85 +47,85 @@ const PRINTERS: [(&str, usize); 14] = [
     ("jq", 1),
 ];
 
-/// Programs that write down what a command line says, or what it was given.
-const TELLERS: [&str; 4] = ["echo", "printf", "cat", "tee"];
+/// Programs that write down what a command line says, or what they are given.
+const WRITERS: [&str; 4] = ["echo", "printf", "cat", "tee"];
 
-/// One program of a command line.
-#[derive(Default)]
-struct Program {
-    words: Vec<Word>,
-    /// The files that its output goes to.
-    targets: Vec<Word>,
-}
+/// Options of `rm` and `git rm` that leave the file where it is.
+const LEAVING: [&str; 4] = ["--cached", "-n", "--dry-run", "--help"];
 
-/// A word without its quotes.
-#[derive(Default)]
-struct Word {
-    text: String,
-    /// A shell works out what it is.
-    is_open: bool,
-}
-
-/// Returns the files that a command reads and writes, as it spells them, seen from the folder that it starts in.
+/// Returns the files that a command reads, writes and deletes, as it spells them, seen from the folder that it starts in.
 pub fn shell_files(command: &str) -> Vec<(FileAction, String)> {
+    files_of_programs(&programs(command))
+}
+
+/// Returns the same for programs that were taken apart before.
+pub(crate) fn files_of_programs(programs: &[Program]) -> Vec<(FileAction, String)> {
     let mut found = Vec::new();
-    if command.len() > LONGEST {
-        return found;
-    }
-    let mut folder: Option<String> = None;
-    for program in programs(command) {
-        let texts: Vec<&str> = program.words.iter().map(|word| &*word.text).collect();
-        let (name, at) = match texts.as_slice() {
-            ["sudo" | "env" | "command", name, ..] => (*name, 2),
-            ["git", "mv", ..] => ("mv", 2),
-            [name, ..] => (*name, 1),
-            [] => continue,
-        };
-        let words = &program.words[at..];
-        if name == "cd" {
-            folder = words.first().map(|to| within(folder.as_deref(), &to.text));
-            continue;
-        }
-        let has = |start: &str| words.iter().any(|word| word.text.starts_with(start));
-        let mut add = |action, words: &[&Word]| {
-            let paths = words.iter().filter(|word| is_path(word));
-            let paths = paths.map(|word| (action, within(folder.as_deref(), &word.text)));
-            found.extend(paths);
-        };
-        let (operands, scripts) = operands(name, words);
-        let printer = PRINTERS.iter().find(|(printer, _)| *printer == name);
-        match (name, printer) {
-            ("sed" | "perl" | "ruby", _) if has("-i") || has("-pi") || has("--in-place") => {
-                let skipped = usize::from(!scripts).min(operands.len());
-                add(FileAction::Edit, &operands[skipped..]);
-            }
-            ("mv" | "cp", _) => {
-                if let [from, to] = operands.as_slice() {
-                    let text = moved_to(&from.text, &to.text, false);
-                    // The name of the source counts where a folder takes it in.
-                    let is_open = to.is_open || from.is_open && text != to.text;
-                    let moved = Word { text, is_open };
-                    add(FileAction::Write, &[&moved]);
-                }
-            }
-            ("touch" | "tee", _) => add(FileAction::Write, &operands),
-            (_, Some((_, skipped))) => {
-                let skipped = if scripts { 0 } else { *skipped };
-                // A search may go through folders.
-                let mut files: Vec<&Word> = operands.into_iter().skip(skipped).collect();
-                files.retain(|word| skipped == 0 || has_ending(word));
-                add(FileAction::Read, &files);
-            }
-            _ => {}
-        }
-        if TELLERS.contains(&name) {
-            add(
-                FileAction::Write,
-                &program.targets.iter().collect::<Vec<_>>(),
-            );
-        }
+    for program in programs {
+        files_of(program, &mut found);
     }
     found
+}
+
+fn files_of(program: &Program, found: &mut Vec<(FileAction, String)>) {
+    let folder = program.folder.as_deref();
+    let (name, words) = match program.name() {
+        "git" => match program.subcommand() {
+            Some(name @ ("mv" | "rm")) => {
+                let at = program.words.iter().position(|word| word.text == name);
+                (name, &program.words[at.unwrap_or(0) + 1..])
+            }
+            _ => return,
+        },
+        name => (name, &program.words[1..]),
+    };
+    let has = |start: &str| words.iter().any(|word| word.text.starts_with(start));
+    let mut add = |action, words: &[&Word], is_path: fn(&Word) -> bool| {
+        let paths = words.iter().filter(|word| is_path(word));
+        found.extend(paths.map(|word| (action, within(folder, &word.text))));
+    };
+    let (operands, scripts) = operands(name, words);
+    let printer = PRINTERS.iter().find(|(printer, _)| *printer == name);
+    match (name, printer) {
+        ("sed" | "perl" | "ruby", _) if has("-i") || has("-pi") || has("--in-place") => {
+            let skipped = usize::from(!scripts).min(operands.len());
+            add(FileAction::Edit, &operands[skipped..], is_path);
+        }
+        ("rm" | "unlink", _)
+            if !words
+                .iter()
+                .any(|word| LEAVING.contains(&word.text.as_str())) =>
+        {
+            add(FileAction::Delete, &operands, is_known);
+        }
+        ("mv" | "cp", _) => {
+            if let [from @ .., to] = operands.as_slice() {
+                for from in from {
+                    let moved = Word {
+                        text: moved_to(&from.text, &to.text, operands.len() > 2),
+                        is_open: from.is_open || to.is_open,
+                    };
+                    add(FileAction::Write, &[&moved], is_path);
+                    if name == "mv" {
+                        add(FileAction::Delete, &[from], is_known);
+                    }
+                }
+            }
+        }
+        ("touch" | "tee", _) => add(FileAction::Write, &operands, is_path),
+        (_, Some((_, skipped))) => {
+            let skipped = if scripts { 0 } else { *skipped };
+            // A search may go through folders.
+            let mut files: Vec<&Word> = operands.into_iter().skip(skipped).collect();
+            files.retain(|word| skipped == 0 || has_ending(word));
+            add(FileAction::Read, &files, is_path);
+        }
+        _ => {}
+    }
+    if WRITERS.contains(&name) {
+        let targets: Vec<&Word> = program.targets.iter().collect();
+        add(FileAction::Write, &targets, is_path);
+    }
 }
 
 /// Returns the words that are no options and no numbers, and whether an option gives the script or pattern.
@@ -145,7 +154,7 @@ fn operands<'a>(name: &str, words: &'a [Word]) -> (Vec<&'a Word>, bool) {
 
 /// Returns the name that a file gets by a move or a copy; what is surely a folder takes it in (`into` too), and so does
 /// what looks like one next to a file.
-pub fn moved_to(from: &str, to: &str, into: bool) -> String {
+fn moved_to(from: &str, to: &str, into: bool) -> String {
     let name_of = |path: &str| {
         let name = path.trim_end_matches('/').rsplit('/').next();
         name.unwrap_or_default().to_owned()
@@ -161,18 +170,21 @@ pub fn moved_to(from: &str, to: &str, into: bool) -> String {
     }
 }
 
-/// Returns true for what names a file that lasts: it has an ending, or a folder before its name.
+/// Returns whether a word names something that a shell does not work out.
+fn is_known(word: &Word) -> bool {
+    !word.is_open && word.text.chars().any(char::is_alphanumeric) && !word.text.contains('\n')
+}
+
+/// Returns whether a word names a file that lasts: it has an ending, or a folder before its name.
 fn is_path(word: &Word) -> bool {
     let text = word.text.as_str();
-    let name = text.rsplit('/').next().unwrap_or_default();
-    let names = name.chars().any(char::is_alphanumeric);
-    let passing = ["/dev/", "/proc/", "/tmp/"];
-    let passing = passing.iter().any(|folder| text.starts_with(folder));
-    !word.is_open
-        && names
+    let passing = ["/dev/", "/proc/", "/tmp/"]
+        .iter()
+        .any(|folder| text.starts_with(folder));
+    is_known(word)
         && !passing
         && text.contains(['.', '/'])
-        && !text.contains(['\n', '=', '|', '"', '\\', ';'])
+        && !text.contains(['=', '|', '"', '\\', ';'])
 }
 
 fn has_ending(word: &Word) -> bool {
@@ -180,148 +192,15 @@ fn has_ending(word: &Word) -> bool {
     name.trim_start_matches('.').contains('.')
 }
 
-/// Returns a path as it is seen from where `folder` is.
-pub fn within(folder: Option<&str>, path: &str) -> String {
-    match folder.filter(|_| !path.starts_with(['/', '~'])) {
-        Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
-        None => path.to_owned(),
-    }
-}
-
-/// Returns the programs of a command line, without the texts that stand in it.
-fn programs(command: &str) -> Vec<Program> {
-    let mut lexer = Lexer {
-        letters: command.chars().peekable(),
-        programs: vec![Program::default()],
-        word: None,
-        target: false,
-        texts: Vec::new(),
-    };
-    while let Some(letter) = lexer.letters.next() {
-        lexer.letter(letter);
-    }
-    lexer.end_word();
-    lexer.programs
-}
-
-struct Lexer<'a> {
-    letters: Peekable<Chars<'a>>,
-    programs: Vec<Program>,
-    word: Option<Word>,
-    /// The next word is where output goes.
-    target: bool,
-    /// What ends the texts that begin on the next line.
-    texts: Vec<String>,
-}
-
-impl Lexer<'_> {
-    fn letter(&mut self, letter: char) {
-        match letter {
-            '\'' => {
-                let text: String = self.letters.by_ref().take_while(|it| *it != '\'').collect();
-                self.word().text.push_str(&text);
-            }
-            '"' => {
-                while let Some(letter) = self.letters.next().filter(|it| *it != '"') {
-                    let letter = match letter {
-                        '\\' => self.letters.next().unwrap_or(letter),
-                        letter => letter,
-                    };
-                    let word = self.word();
-                    word.is_open |= matches!(letter, '$' | '`');
-                    word.text.push(letter);
-                }
-                self.word();
-            }
-            '\\' => match self.letters.next() {
-                Some('\n') | None => {}
-                Some(letter) => self.word().text.push(letter),
-            },
-            '>' => {
-                // `2>` and `&>` take messages; they tell nothing of a file.
-                let is_output = match &self.word {
-                    Some(word) => !matches!(word.text.as_str(), "2" | "&"),
-                    None => true,
-                };
-                if let Some(word) = self.word.take()
-                    && !matches!(word.text.as_str(), "1" | "2" | "&")
-                {
-                    self.word = Some(word);
-                    self.end_word();
-                }
-                self.letters.next_if_eq(&'>');
-                self.target = is_output && self.letters.next_if_eq(&'&').is_none();
-            }
-            '<' if self.letters.next_if_eq(&'<').is_some() => {
-                self.end_word();
-                self.letters.next_if_eq(&'-');
-                let name = |letter: &char| !letter.is_whitespace() && *letter != '>';
-                while self.letters.next_if_eq(&' ').is_some() {}
-                let mut end = String::new();
-                while let Some(letter) = self.letters.next_if(name) {
-                    end.push(letter);
-                }
-                self.texts.push(end.replace(['\'', '"', '\\'], ""));
-            }
-            '\n' => {
-                self.end_program();
-                for end in std::mem::take(&mut self.texts) {
-                    self.skip_text(&end);
-                }
-            }
-            ';' | '|' | '&' | '(' | ')' => self.end_program(),
-            letter if letter.is_whitespace() => self.end_word(),
-            letter => {
-                let word = self.word();
-                word.is_open |= matches!(letter, '$' | '`' | '*' | '?' | '[' | '{' | '<');
-                word.text.push(letter);
-            }
-        }
-    }
-
-    /// Skips the lines up to the one that says `end`.
-    fn skip_text(&mut self, end: &str) {
-        while self.letters.peek().is_some() {
-            let line: String = self.letters.by_ref().take_while(|it| *it != '\n').collect();
-            if line.trim() == end {
-                return;
-            }
-        }
-    }
-
-    fn word(&mut self) -> &mut Word {
-        self.word.get_or_insert_default()
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else {
-            return;
-        };
-        let target = std::mem::take(&mut self.target);
-        if let Some(program) = self.programs.last_mut() {
-            match target {
-                true => program.targets.push(word),
-                false => program.words.push(word),
-            }
-        }
-    }
-
-    fn end_program(&mut self) {
-        self.end_word();
-        self.target = false;
-        self.programs.push(Program::default());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{FileAction, shell_files};
 
     #[test]
-    fn files_are_read_and_written_by_commands() {
-        use FileAction::{Edit, Read, Write};
+    fn files_are_read_written_and_deleted_by_commands() {
+        use FileAction::{Delete, Edit, Read, Write};
         type Case = (&'static str, &'static [(FileAction, &'static str)]);
-        let cases: [Case; 21] = [
+        let cases: [Case; 26] = [
             ("cat src/a.rs", &[(Read, "src/a.rs")]),
             (
                 "cd src && sed -n '1,20p' a.rs | head -5",
@@ -350,38 +229,30 @@ mod tests {
                 "printf x | sudo tee /etc/hosts.new",
                 &[(Write, "/etc/hosts.new")],
             ),
-            ("git mv a.rs lib/b.rs", &[(Write, "lib/b.rs")]),
-            ("mv src/a.rs lib", &[(Write, "lib/a.rs")]),
+            (
+                "git mv a.rs lib/b.rs",
+                &[(Write, "lib/b.rs"), (Delete, "a.rs")],
+            ),
+            (
+                "mv src/a.rs lib",
+                &[(Write, "lib/a.rs"), (Delete, "src/a.rs")],
+            ),
             ("cp -r a.json b.json", &[(Write, "b.json")]),
             ("cargo test > out.txt 2>&1", &[]),
             ("cat a.txt 2>/dev/null", &[(Read, "a.txt")]),
             ("cat $FILE *.rs", &[]),
             ("echo done >&2", &[]),
             ("jq '.a.b' package.json", &[(Read, "package.json")]),
+            ("rm -f src/a.rs 2>/dev/null", &[(Delete, "src/a.rs")]),
+            ("rm src/a.rs && ls | head", &[(Delete, "src/a.rs")]),
+            ("cd web && rm -rf dist # all of it", &[(Delete, "web/dist")]),
+            ("git rm --cached a.rs; rm -rf *.o $X", &[]),
+            ("git commit -m 'rm a.rs'", &[]),
         ];
         for (command, want) in cases {
             let found = shell_files(command);
             let found: Vec<_> = found.iter().map(|(it, path)| (*it, &**path)).collect();
             assert_eq!(found, want, "{command}");
         }
-    }
-
-    #[test]
-    fn odd_commands_name_nothing() {
-        for command in [
-            "",
-            "'",
-            "\"$",
-            "cat <<",
-            "cat <<EOF",
-            ">",
-            "a >",
-            "\\",
-            "((",
-            "cd",
-        ] {
-            assert_eq!(shell_files(command), [], "{command}");
-        }
-        assert_eq!(shell_files(&"cat a.b;".repeat(20_000)), []);
     }
 }

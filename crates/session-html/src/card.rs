@@ -1,7 +1,7 @@
 //! The cards of compactions, prunings and branch summaries.
 
 use askama::Template;
-use compaction_core::{CompactionLoss, LiteralKind, prose_of};
+use compaction_core::{CompactionLoss, LossKind, prose_of};
 use session_model::Compaction;
 
 use crate::gate::Gate;
@@ -93,33 +93,21 @@ pub(crate) fn compaction(facts: Facts<'_>, gate: &Gate<'_>) -> String {
 }
 
 fn lost_title(loss: &CompactionLoss) -> String {
-    let (total, left) = (loss.loss.total(), loss.loss.in_context());
-    let share = loss
-        .loss
-        .in_context_percent()
-        .map(|percent| format!("{:.0}% of ", percent.floor()));
-    match (total, share) {
-        (0, _) | (_, None) => String::new(),
-        (total, Some(share)) => {
-            format!(
-                "{share}{total} checked facts still in context; {} only in the session",
-                total - left
-            )
-        }
+    let messages = loss.loss.of(LossKind::UserMessage);
+    match messages.total {
+        0 => String::new(),
+        total => format!(
+            "{} of {total} of your messages still in context verbatim, {} in part",
+            messages.verbatim, messages.shortened
+        ),
     }
 }
 
 /// Returns the weightiest of what is out of context, by kind.
 fn lost(loss: &CompactionLoss, gate: &Gate<'_>) -> Vec<(String, Vec<String>)> {
-    let kinds = LiteralKind::ALL
+    let kinds = LossKind::ALL
         .iter()
         .map(|kind| (kind.name(), plural(*kind)));
-    let kinds = [
-        ("rules", "rules you gave"),
-        ("user_messages", "your messages"),
-    ]
-    .into_iter()
-    .chain(kinds);
     let lists = kinds.filter_map(|(key, name)| {
         let texts = loss.loss.weightiest.get(key)?.iter().take(LISTED);
         let texts: Vec<String> = texts.map(|lost| gate.line(&lost.text, 160)).collect();
@@ -131,18 +119,19 @@ fn lost(loss: &CompactionLoss, gate: &Gate<'_>) -> Vec<(String, Vec<String>)> {
         .take(LISTED)
         .map(|quote| gate.line(quote, 160));
     let invented: Vec<String> = invented.collect();
-    let invented = (!invented.is_empty()).then(|| ("quoted, but never said".to_owned(), invented));
+    let invented = (!invented.is_empty()).then(|| ("quoted, but in no entry".to_owned(), invented));
     lists.chain(invented).collect()
 }
 
 /// Returns the name of a kind as people read it.
-const fn plural(kind: LiteralKind) -> &'static str {
+const fn plural(kind: LossKind) -> &'static str {
     match kind {
-        LiteralKind::Path => "paths",
-        LiteralKind::Error => "errors",
-        LiteralKind::Number => "figures",
-        LiteralKind::Identifier => "names",
-        LiteralKind::Url => "addresses",
-        LiteralKind::Command => "commands",
+        LossKind::UserMessage => "your messages",
+        LossKind::Answer => "answers",
+        LossKind::Result => "tool output",
+        LossKind::File => "files",
+        LossKind::FailingCommand => "failing commands",
+        LossKind::Todo => "open todos",
+        _ => kind.name(),
     }
 }

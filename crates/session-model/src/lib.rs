@@ -76,6 +76,6 @@ pub use source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
 pub use timestamp::Timestamp;
 pub use tokens::{TokenCount, TokenCounter, image_tokens};
 pub use tree::{
-    AppendEntryError, Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn,
-    decode_bytes,
+    AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, Leaf, SessionPath, SessionTree,
+    Turn, decode_bytes,
 };

@@ -40,9 +40,35 @@ pub fn first_line(text: &str, width: usize) -> String {
     format!("{kept}...")
 }
 
+/// Returns a text on one line, white space folded, cut to `width` characters with an ellipsis.
+pub fn one_line(text: &str, width: usize) -> String {
+    let mut line = String::new();
+    let mut length = 0;
+    for word in text.split_whitespace() {
+        let gap = usize::from(length > 0);
+        let letters = word.chars().count();
+        line.push_str(&" "[..gap]);
+        if length + gap + letters > width {
+            line.extend(word.chars().take(width.saturating_sub(length + gap + 1)));
+            return line.trim_end().to_owned() + "…";
+        }
+        line.push_str(word);
+        length += gap + letters;
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{clean_lines, first_line};
+    use super::{clean_lines, first_line, one_line};
+
+    #[test]
+    fn a_text_is_folded_to_one_line_and_cut() {
+        assert_eq!(one_line(" a\n\tb  c ", 9), "a b c");
+        assert_eq!(one_line("abc defgh", 7), "abc de…");
+        assert_eq!(one_line("abc def", 4), "abc…");
+        assert_eq!(one_line("", 0), "");
+    }
 
     #[test]
     fn a_text_of_several_lines_keeps_them_and_steers_no_terminal() {

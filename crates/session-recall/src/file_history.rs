@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use session_model::{AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, match_calls};
 
-use compaction_core::{LastSeen, touched_in};
-use session_facts::{FileAction, SourceMessage, file_calls, resolved};
+use session_facts::{LastSeen, SourceMessage, file_calls, resolved, touched_in};
 use session_model::{is_excluded, without_private};
 
 /// One call that names a file.
@@ -14,7 +13,7 @@ use session_model::{is_excluded, without_private};
 pub struct FileEvent {
     /// The entry that makes the call.
     pub entry_id: EntryId,
-    /// `read`, `write` or `edit`.
+    /// `read`, `write`, `edit` or `delete`.
     pub action: &'static str,
     /// When it was written, if the session says so.
     pub timestamp: Option<String>,
@@ -83,11 +82,7 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
             for (action, path) in file_calls(call) {
                 let event = FileEvent {
                     entry_id: source.entry_id.clone(),
-                    action: match action {
-                        FileAction::Read => "read",
-                        FileAction::Write => "write",
-                        FileAction::Edit => "edit",
-                    },
+                    action: action.name(),
                     timestamp: times.get(&source.entry_id).cloned(),
                     outcome,
                 };

@@ -1,36 +1,14 @@
 //! What happened on a branch, turn by turn: what the user said, commits, test runs, compactions.
 
 use serde::Serialize;
-use session_model::text::first_line;
-use session_model::{AgentMessage, CallEvent, Entry, EntryBody, EntryId, SessionPath, ToolCall};
-use session_model::{Timestamp, match_calls};
+use session_facts::{ActionKind, CommandRole, Outcome, SourceMessage, actions};
+use session_model::text::{first_line, one_line};
+use session_model::{
+    AgentMessage, Entry, EntryBody, EntryId, SessionPath, Timestamp, is_excluded, without_private,
+};
 
-use session_model::{is_excluded, without_private};
-
-/// How much of a text is told, in characters.
-const TOLD: usize = 200;
-
-/// How commands begin that run tests.
-const TEST_COMMANDS: [&str; 18] = [
-    "cargo test",
-    "cargo nextest",
-    "cargo xtask ci",
-    "npm test",
-    "npm run test",
-    "npx jest",
-    "npx vitest",
-    "pnpm test",
-    "yarn test",
-    "bun test",
-    "deno test",
-    "pytest",
-    "python -m pytest",
-    "python3 -m pytest",
-    "go test",
-    "make test",
-    "mvn test",
-    "gradle test",
-];
+/// How much of a text is shown, in characters.
+const SHOWN: usize = 200;
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,125 +47,96 @@ pub struct TimelineEvent {
 /// so are private spans.
 pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
     let tree = path.tree();
-    let entries: Vec<Entry> = path
-        .entries()
-        .iter()
-        .filter_map(|index| tree.entry(*index).ok())
-        .collect();
-    let said = entries.iter().map(|entry| match &entry.body {
-        EntryBody::Message(message) => CallEvent::from(&**message),
-        _ => CallEvent::Other,
-    });
-    let results = match_calls(said);
-    let mut events: Vec<TimelineEvent> = Vec::new();
-    let mut turn = 0;
-    for (place, entry) in entries.iter().enumerate() {
-        let mut add = |turn, kind, text: &str, failed| {
-            let text = first_line(&without_private(text), TOLD);
-            events.push(TimelineEvent {
-                turn,
-                kind,
-                entry_id: entry.id.clone(),
-                timestamp: entry.timestamp.map(|at: Timestamp| at.to_string()),
-                text,
-                failed,
-            });
+    let mut sources: Vec<SourceMessage> = Vec::new();
+    let mut happened: Vec<(usize, TimelineEvent)> = Vec::new();
+    let mut times = Vec::new();
+    for index in path.entries() {
+        let Ok(entry) = tree.entry(*index) else {
+            continue;
         };
-        let message = match &entry.body {
-            EntryBody::Compaction(body) => {
-                add(turn, TimelineKind::Compaction, &body.summary, None);
-                continue;
-            }
-            EntryBody::BranchSummary(body) => {
-                add(turn, TimelineKind::BranchSummary, &body.summary, None);
-                continue;
-            }
-            EntryBody::Message(message) => message,
-            _ => continue,
-        };
-        let is_hidden = is_excluded(&message.display_text());
-        match &**message {
-            AgentMessage::User(_) if is_hidden => return Vec::new(),
-            _ if is_hidden => {}
-            AgentMessage::User(user) => {
-                turn += 1;
-                let text = user.content.joined_text("\n");
-                add(turn, TimelineKind::Message, &text, None);
-            }
-            AgentMessage::BashExecution(run) if !run.exclude_from_context => {
-                let failed = run.exit_code.map(|code| code != 0);
-                for (kind, step) in steps(&run.command) {
-                    add(turn, kind, step, failed);
-                }
-            }
-            _ => {
-                for call in message.tool_calls() {
-                    let result = results.get(&(place, call.id.as_str()));
-                    let failed = result.and_then(|result| match &entries[*result].body {
-                        EntryBody::Message(message) => match &**message {
-                            AgentMessage::ToolResult(result) => Some(result.is_error),
-                            _ => None,
-                        },
-                        _ => None,
-                    });
-                    for (kind, step) in command_of(call).as_deref().map_or(Vec::new(), steps) {
-                        add(turn, kind, step, failed);
+        let (kind, text) = match &entry.body {
+            EntryBody::Compaction(body) => (TimelineKind::Compaction, body.summary.clone()),
+            EntryBody::BranchSummary(body) => (TimelineKind::BranchSummary, body.summary.clone()),
+            EntryBody::Message(message) => {
+                if is_excluded(&message.display_text()) {
+                    match &**message {
+                        AgentMessage::User(_) => return Vec::new(),
+                        _ => continue,
                     }
                 }
+                sources.push(SourceMessage {
+                    entry_id: entry.id.clone(),
+                    message: message.clone(),
+                });
+                times.push(time_of(&entry));
+                match &**message {
+                    AgentMessage::User(user) => {
+                        (TimelineKind::Message, user.content.joined_text("\n"))
+                    }
+                    _ => continue,
+                }
             }
-        }
+            _ => continue,
+        };
+        let event = TimelineEvent {
+            turn: 0,
+            kind,
+            timestamp: time_of(&entry),
+            text: first_line(&without_private(&text), SHOWN),
+            entry_id: entry.id,
+            failed: None,
+        };
+        happened.push((sources.len(), event));
     }
-    events
-}
-
-fn command_of(call: &ToolCall) -> Option<String> {
-    let arguments = call.arguments.as_ref()?;
-    let command = ["command", "cmd"];
-    let found = command
-        .iter()
-        .find_map(|key| arguments.string_member(key))?;
-    Some(found.into_owned())
-}
-
-/// Returns the steps of a command line that commit or run tests.
-fn steps(command: &str) -> Vec<(TimelineKind, &str)> {
-    let steps = command.split(['\n', ';', '&', '|']).map(str::trim);
-    let begins = |step: &str, with: &str| {
-        let rest = step.strip_prefix(with);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
-    };
-    let found = steps.filter_map(|step| match () {
-        () if begins(step, "git commit") => Some((TimelineKind::Commit, step)),
-        () if TEST_COMMANDS.iter().any(|with| begins(step, with)) => {
-            Some((TimelineKind::Tests, step))
-        }
-        () => None,
+    for action in actions(&sources) {
+        let (kind, text) = match &action.kind {
+            ActionKind::Command(run) if run.role == CommandRole::Tests => {
+                (TimelineKind::Tests, run.text.clone())
+            }
+            ActionKind::Commit { hash, subject } => {
+                let hash = hash
+                    .as_ref()
+                    .map(|hash| format!("{hash} "))
+                    .unwrap_or_default();
+                (TimelineKind::Commit, format!("{hash}{subject}"))
+            }
+            ActionKind::Command(_) | ActionKind::File { .. } => continue,
+        };
+        let event = TimelineEvent {
+            turn: 0,
+            kind,
+            entry_id: sources[action.message].entry_id.clone(),
+            timestamp: times[action.message].clone(),
+            text: one_line(&without_private(&text), SHOWN),
+            failed: match action.outcome {
+                Outcome::Passed => Some(false),
+                Outcome::Failed { .. } => Some(true),
+                Outcome::Unknown => None,
+            },
+        };
+        happened.push((action.message + 1, event));
+    }
+    happened.sort_by_key(|(at, _)| *at);
+    let mut turn = 0;
+    let events = happened.into_iter().map(|(_, event)| {
+        turn += usize::from(event.kind == TimelineKind::Message);
+        TimelineEvent { turn, ..event }
     });
-    found.collect()
+    events.collect()
+}
+
+fn time_of(entry: &Entry) -> Option<String> {
+    entry.timestamp.map(|at: Timestamp| at.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use session_model::decode_bytes;
 
-    use super::{TimelineKind, steps, timeline};
+    use super::{TimelineKind, timeline};
 
     #[test]
-    fn commits_and_test_runs_are_steps_of_commands() {
-        let found = steps(
-            "cd x && cargo test -p y; git commit -m 'a b' | cat\ngit commits\necho cargo test",
-        );
-        assert_eq!(
-            found,
-            [
-                (TimelineKind::Tests, "cargo test -p y"),
-                (TimelineKind::Commit, "git commit -m 'a b'"),
-            ]
-        );
-    }
-
-    #[test]
-    fn what_happened_stands_in_its_turn() {
+    fn what_happened_is_listed_under_its_turn() {
         let lines = r#"{"type":"session","version":3,"id":"s"}
 {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"<private>x</private> fix it\nnow"}}
 {"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"bash","arguments":{"command":"cargo test"}}]}}

@@ -1,9 +1,8 @@
 //! For tests: a text notation for sessions, proptest strategies that generate them, and a model server
 //! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]); a model that
-//! says a key in pieces ([`split_key`]);
-//! facts to plant into sessions, and what a compaction keeps of them ([`needles`]).
+//! says a key in pieces ([`split_key`]); long generated sessions ([`transcript`]).
 //!
-//! The notation is a list of items parted by spaces; `|` only helps the eye.
+//! The notation is a list of items separated by spaces; `|` only helps the eye.
 //! Each item becomes an entry whose parent is the item before it.
 //!
 //! | item | entry |
@@ -22,14 +21,17 @@
 //! Entries are called `e1`, `e2`, ... in order; `name=item` names one otherwise.
 
 mod fault_server;
-pub mod needles;
 mod notation;
+mod rng;
 mod skip;
 pub mod split_key;
 mod strategies;
 pub mod streams;
+mod transcript;
 
 pub use fault_server::{Chunk, End, FaultServer, Received, Reply, refused_url};
 pub use notation::session;
+pub use rng::Rng;
 pub use skip::skip;
 pub use strategies::{DAMAGE_KINDS, any_session, any_session_text, damaged_session};
+pub use transcript::{transcript, turns};

@@ -5,8 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use agent_session::plan_on_threads;
-use compaction_core::{PlanOptions, TokenCount, Trigger};
+use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
 use session_model::{
     CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, RoleOrder, Wording,
     build_context, convert_to_llm, pair_calls,
@@ -44,8 +43,7 @@ fn measure(kind: &str, file: &Path) -> Outcome<(u64, u64)> {
         "open" => timed(|| Ok(open(file)?.tree().len() as u64)),
         "context" => timed(|| context(file)),
         "plan" => timed(|| plan(file)),
-        "compact" => compact(file, false),
-        "compact-plain" => compact(file, true),
+        "compact" => compact(file),
         "pair" => pair(file),
         "append" => append(file, SyncPolicy::Never),
         "append-synced" => append(file, SyncPolicy::Always),
@@ -97,7 +95,7 @@ fn plan(file: &Path) -> Outcome<u64> {
     let context = build_context(&path, ContextRules::Own);
     let mut options = PlanOptions::for_window(TokenCount(200_000));
     options.settings.compaction.keep_recent_tokens = TokenCount(20_000);
-    let plan = plan_on_threads(&path, &context, &Trigger::Manual { focus: None }, &options);
+    let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
     let plan = plan.map_err(|error| error.to_string())?;
     Ok(plan.entries.len() as u64)
 }
@@ -113,9 +111,9 @@ fn pair(file: &Path) -> Outcome<(u64, u64)> {
 }
 
 /// Compacts an open session with the extractive summarizer; nothing is written.
-fn compact(file: &Path, plain: bool) -> Outcome<(u64, u64)> {
+fn compact(file: &Path) -> Outcome<(u64, u64)> {
     let session = open(file)?;
-    timed(|| compacting::compact(session.tree(), plain))
+    timed(|| compacting::compact(session.tree()))
 }
 
 /// Appends a compaction to a session that is open already. The commands do so with a policy that forces the line to

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use session_model::Timestamp;
-use test_support::needles::Rng;
+use test_support::Rng;
 
 use super::measure::{median_peak, median_time, whole};
 use super::prose::Pools;

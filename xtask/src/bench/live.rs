@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use test_support::needles::Rng;
+use test_support::Rng;
 
 use super::prose::Pools;
 use super::table::{Table, cell, megabytes, millis};

@@ -1,6 +1,6 @@
 //! Text to fill sessions with: prose, code and logs from pools of lines that are JSON-escaped once.
 
-use test_support::needles::Rng;
+use test_support::Rng;
 
 /// Returns `text` as a JSON string.
 pub fn quoted(text: &str) -> String {

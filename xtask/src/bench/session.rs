@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use session_model::Timestamp;
-use test_support::needles::Rng;
+use test_support::Rng;
 
 use super::prose::{Pools, quoted};
 

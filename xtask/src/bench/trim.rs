@@ -8,7 +8,7 @@ use std::time::Instant;
 use llm_providers::trim;
 use serde_json::json;
 use session_model::json::RawJson;
-use test_support::needles::Rng;
+use test_support::Rng;
 
 use super::measure::{median_peak, median_time, sample};
 use super::prose::Pools;

@@ -31,7 +31,7 @@ const BY_RULE: [&str; 4] = [
     "--set",
     "compaction.strategy=extractive",
     "--set",
-    "compaction.extractiveMaxTokens=200",
+    "compaction.extractivePercent=0",
 ];
 
 /// Returns a conversation whose summary the model writes, one on each other wire whose summary is written by

@@ -166,7 +166,7 @@ fn summarized(
     let started = Instant::now();
     // A summary takes at most a quarter of the window, whatever the setting says.
     let window = options.summarizer.window.scaled(1, 4);
-    let cap = options.settings.extractive_max_tokens.min(window);
+    let cap = options.settings.extractive_budget(window, None).min(window);
     let extractive = |plan: &BranchPlan| plan.answer_extractive(cap, options.profile.counter());
     let (plan, answers, report) = models.answer(
         "Branch summary",

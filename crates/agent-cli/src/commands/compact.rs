@@ -1,11 +1,10 @@
 //! `compact`: summarizes older history and keeps recent work verbatim.
 
-use agent_session::plan_on_threads;
 use std::time::Instant;
 
 use clap::Args;
 use compaction_core::{
-    AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, Strategy, SummarizerLimits,
+    ApplyError, CompactionPlan, PlanOptions, Strategy, SummarizerLimits, plan_for_context,
 };
 use llm_providers::Request;
 use serde_json::{Value, json};
@@ -266,7 +265,7 @@ pub(super) fn execute(
             summarizer: limits,
             ..options.clone()
         };
-        plan_on_threads(path, context, &trigger, &options)
+        plan_for_context(path, context, &trigger, &options)
     };
     let request_for = |candidate: &Candidate, replays: bool| {
         let provider = &*candidate.provider;
@@ -304,7 +303,7 @@ pub(super) fn execute(
 }
 
 fn extractive(plan: CompactionPlan) -> Result<Done, Error> {
-    match plan.apply(&plan.answer_extractive()) {
+    match plan.extractive() {
         Ok(mut applied) => {
             let report = ModelReport::default();
             if let Some(draft) = summary_draft(&mut applied.drafts) {
@@ -320,10 +319,10 @@ fn extractive(plan: CompactionPlan) -> Result<Done, Error> {
 /// A compaction that would help nothing is nothing to do; anything else went wrong.
 fn refused(error: &ApplyError, report: ModelReport) -> Result<Done, Error> {
     match error {
-        ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. } => {
-            Ok(Done::Nothing(error.to_string(), report))
-        }
-        ApplyError::Answer(_) | ApplyError::Unverified { .. } => Err(Error::Summary {
+        ApplyError::Inflated { .. }
+        | ApplyError::SavesLittle { .. }
+        | ApplyError::AboveThreshold { .. } => Ok(Done::Nothing(error.to_string(), report)),
+        _ => Err(Error::Summary {
             message: format!("Compaction failed: {error}"),
             report: Some(Box::new(report)),
         }),
@@ -344,7 +343,6 @@ fn outcome(
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["loss"] = json!(applied.loss);
-    document["in_context_percent"] = json!(in_context_percent(applied));
     document["ledger"] = ui::ledger::document(&applied.ledger, applied.tokens_after);
     document["seconds"] = json!(facts.seconds);
     document["model"] = json!(facts.report.of_models());
@@ -352,11 +350,6 @@ fn outcome(
         &document,
         ui::compaction::card(plan, context, applied, facts),
     )
-}
-
-/// Returns the share of what can be checked that stays in context, in percent; `None` where nobody looked.
-pub(super) fn in_context_percent(applied: &AppliedCompaction) -> Option<f64> {
-    applied.loss.as_ref()?.in_context_percent()
 }
 
 fn apply_edits(

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use compaction_core::{LedgerItem, LedgerKind, Profile, TokenCount, removed_facts};
+use compaction_core::{Profile, TokenCount, removed_outline};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionTree};
@@ -15,7 +15,6 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
-use crate::ui::first_line;
 use session_finder::{AGENTS, Finder};
 
 /// Answer the hook of another agent: what a compaction took out of its context. `setup` registers it.
@@ -38,19 +37,8 @@ const INPUT: u64 = 1024 * 1024;
 /// The most tokens of the answer.
 const ANSWER: TokenCount = TokenCount(300);
 
-/// The most characters of one fact.
-const FACT: usize = 160;
-
-/// The most bytes of a word or an id in the example.
+/// The longest path that is an example of what to search for, and the longest id of a session, in bytes.
 const WORD: usize = 100;
-
-/// The facts that a model needs even if it asks for nothing, the weightiest first.
-const KINDS: [(LedgerKind, &str); 4] = [
-    (LedgerKind::Pin, "pinned by the user"),
-    (LedgerKind::Rule, "rule of the user"),
-    (LedgerKind::Failure, "failed, not seen to pass since"),
-    (LedgerKind::Todo, "open"),
-];
 
 /// What agents send: all of them name these members alike.
 #[derive(Debug, Default, Deserialize)]
@@ -91,20 +79,20 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
         .prompt
         .as_ref()
         .is_some_and(|prompt| has_asked_since(session.tree(), prompt));
-    let document = match facts_of(session.tree()) {
-        Some(facts) if !is_repeated => answer(&input, &facts),
+    let document = match removed_from(session.tree()) {
+        Some(removed) if !is_repeated => answer(&input, &removed),
         _ => json!({}),
     };
     let text = format!("{document}\n");
     Ok(Outcome::done(&document, text))
 }
 
-fn answer(input: &Input, facts: &str) -> Value {
+fn answer(input: &Input, removed: &str) -> Value {
     let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
-    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": facts } })
+    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": removed } })
 }
 
-/// Returns whether the user has said something between the newest compaction and `prompt`, so that the facts were told.
+/// Returns whether the user has said something between the newest compaction and `prompt`, so that it was reminded.
 fn has_asked_since(tree: &SessionTree, prompt: &str) -> bool {
     let path = tree.path(tree.leaf());
     let is_compaction = |index: &EntryIndex| tree.kind(*index) == EntryKind::Compaction;
@@ -121,71 +109,34 @@ fn has_asked_since(tree: &SessionTree, prompt: &str) -> bool {
         })
 }
 
-/// Returns what the newest compaction of a session took out of the context, in at most [`ANSWER`] tokens; `None` where
+/// Returns what the newest compaction of a session took out of the context, in about [`ANSWER`] tokens; `None` where
 /// nothing was.
-fn facts_of(tree: &SessionTree) -> Option<String> {
+fn removed_from(tree: &SessionTree) -> Option<String> {
     let counter = Profile::Own.counter();
-    // More than fits, to choose from.
-    let removed = removed_facts(tree, TokenCount(4 * ANSWER.0))?;
-    let mut call = json!({ "query": example(&removed.items) });
+    let lead = |entries: usize, call: &Value| {
+        format!(
+            "{entries} entries left the context in this compaction. They are on disk: before you say that something is unknown, ask again or guess, call the tool `recall` of the server agent-cli with rare words, for example {call}.\n",
+        )
+    };
+    let taken = counter.text(&lead(1000, &json!({ "query": "x", "session": "x" })));
+    let removed = removed_outline(tree, ANSWER.saturating_sub(taken))?;
+    let is_plain = |path: &&String| {
+        path.len() <= WORD
+            && path
+                .chars()
+                .all(|c| c.is_alphanumeric() || "/._-".contains(c))
+    };
+    let example = removed.changed.as_ref().filter(is_plain);
+    let mut call = json!({ "query": example.map_or("error", String::as_str) });
     let id = tree.header().map(|header| header.id.as_str());
     if let Some(id) = id.filter(|id| id.len() <= WORD) {
         call["session"] = json!(id);
     }
-    let mut text = format!(
-        "{} entries left the context in this compaction. They are on disk: before you say that something is unknown, ask again or guess, call the tool `recall` of the server agent-cli with rare words, for example {call}.\n",
-        removed.entries,
-    );
-    let mut named = Vec::new();
-    for (kind, what) in KINDS {
-        for item in removed.items.iter().filter(|item| item.kind == kind) {
-            let line = format!(
-                "- {what}: {} [{}]\n",
-                first_line(&item.text, FACT),
-                item.entry_id
-            );
-            if counter.text(&format!("{text}{line}")) > ANSWER {
-                continue;
-            }
-            text.push_str(&line);
-            named.push(&item.entry_id);
-        }
-    }
-    let others = removed
-        .items
-        .iter()
-        .map(|item| &item.entry_id)
-        .chain(&removed.sources);
-    let mut ids: Vec<&str> = Vec::new();
-    for id in others.filter(|id| !named.contains(id)) {
-        if ids.len() < 5 && !ids.contains(&id.as_str()) && !id.is_empty() {
-            ids.push(id.as_str());
-        }
-    }
-    let line = format!("Also worth reading: {}.\n", ids.join(", "));
-    if !ids.is_empty() && counter.text(&format!("{text}{line}")) <= ANSWER {
-        text.push_str(&line);
+    let mut text = lead(removed.entries, &call);
+    if !removed.text.is_empty() {
+        text.push_str("Of what left (lines behind > are quoted from the entry in brackets):\n");
+        text.push_str(&removed.text);
+        text.push('\n');
     }
     Some(text)
-}
-
-/// Returns words to search for: the path of a file that was changed, or what a fact begins with.
-fn example(items: &[LedgerItem]) -> String {
-    let is_plain = |word: &&str| {
-        let mut letters = word.chars();
-        word.len() <= WORD
-            && letters.all(|letter| letter.is_alphanumeric() || "/._-".contains(letter))
-    };
-    let mut files = items.iter().filter(|item| item.kind == LedgerKind::File);
-    let path = files.find_map(|item| {
-        let mut words = item.text.split_whitespace().filter(is_plain);
-        words.find(|word| word.contains(['/', '.']))
-    });
-    let first = items.first().map_or("", |item| item.text.as_str());
-    let words: Vec<&str> = first.split_whitespace().filter(is_plain).take(2).collect();
-    match (path, words.as_slice()) {
-        (Some(path), _) => path.to_owned(),
-        (None, []) => "error".to_owned(),
-        (None, words) => words.join(" "),
-    }
 }

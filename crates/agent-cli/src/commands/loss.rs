@@ -1,15 +1,11 @@
 //! `loss`: what the compactions of a session took out of the model's context, and what their summaries invented.
 
 use agent_session::wording::loss_rows;
-use clap::{Args, ValueEnum};
-use compaction_core::{
-    CompactionLoss, ContextLoss, EditLoss, Missing, OurLoss, OurReport, TotalLoss, loss_of_ours,
-    loss_report,
-};
+use clap::Args;
+use compaction_core::{CompactionLoss, ContextLoss, EditLoss, Missing, TotalLoss, loss_report};
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
-use crate::commands::output::migrated_tree;
 use crate::commands::unreadable::refuse_failed_reads;
 use crate::error::Error;
 use crate::files::open_session;
@@ -23,17 +19,6 @@ use crate::ui::{
 pub struct LossArgs {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Show what other summaries would keep in as many tokens as the session's own: `extractive` for the built-in
-    /// rules with a ledger.
-    #[arg(long, value_enum, value_name = "WHOSE")]
-    pub against: Option<AgainstArg>,
-}
-
-/// Whose summaries the session's own are held against.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum AgainstArg {
-    /// Those of the built-in rules, with a ledger.
-    Extractive,
 }
 
 /// How many invented quotes of one summary people are shown.
@@ -48,30 +33,8 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     let rules = profile.context_rules();
     let report = loss_report(&path, rules, profile.counter(), &mut proceed);
     let report = report.ok_or(Error::Cancelled)?;
-    let ours = match args.against {
-        None => None,
-        Some(AgainstArg::Extractive) => {
-            // A compaction of version 1 names what it keeps by its place in the file.
-            let newer = match session.version() {
-                1 => Some(migrated_tree(&session)?),
-                _ => None,
-            };
-            let path = match &newer {
-                Some(newer) => newer.path(args.session.leaf(newer)?),
-                None => path.clone(),
-            };
-            let ours = loss_of_ours(&path, rules, &mut proceed);
-            Some(ours.ok_or(Error::Cancelled)?)
-        }
-    };
     refuse_failed_reads(tree, &session.path)?;
     let mut document = json!(report);
-    if let Some(ours) = &ours {
-        for (place, loss) in ours.compactions.iter().enumerate() {
-            document["compactions"][place]["ours"] = json!(loss);
-        }
-        document["totals"]["ours"] = json!(ours.totals);
-    }
     if let Value::Object(members) = &mut document {
         let diagnostics = json!(session.decoded.diagnostics);
         members.insert("diagnostics".to_owned(), diagnostics);
@@ -83,21 +46,20 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     }
     let mut text = String::new();
     for (place, loss) in report.compactions.iter().enumerate() {
-        let ours = ours.as_ref().and_then(|ours| ours.compactions.get(place));
-        text.push_str(&of_compaction(place + 1, loss, ours));
+        text.push_str(&of_compaction(place + 1, loss));
     }
     for loss in &report.edits {
         text.push_str(&of_edits(loss));
     }
     if report.compactions.len() + report.edits.len() > 1 {
-        text.push_str(&of_all(&report.totals, ours.as_ref()));
+        text.push_str(&of_all(&report.totals));
     }
     let hint = "what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
     text.push_str(&styled(DIM, hint));
     Ok(Outcome::done(&document, text).of(session.read_as()))
 }
 
-fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -> String {
+fn of_compaction(number: usize, loss: &CompactionLoss) -> String {
     let title = format!(
         "compaction #{number}  {}  {} taken out, summary {}",
         clean(&loss.entry_id),
@@ -105,11 +67,7 @@ fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -
         tokens(loss.summary_tokens)
     );
     let mut text = heading(&rule(&title, width()));
-    let kept = match ours {
-        Some(OurLoss::Kept { loss, .. }) => Some(&loss.loss),
-        Some(OurLoss::None { .. }) | None => None,
-    };
-    text.push_str(&of_loss(&loss.loss, kept));
+    text.push_str(&of_loss(&loss.loss));
     text.push_str(&of_missing(&loss.missing));
     if loss.quotes_not_searched > 0 {
         let what = counted(loss.quotes_not_searched, "quote");
@@ -117,12 +75,9 @@ fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -
             format!("   not searched {what} of the user: there was too much to look through\n");
         text.push_str(&styled(WARN, &much));
     }
-    if let Some(said) = ours.map(said_of_ours) {
-        text.push_str(&format!("   ours         {said}\n"));
-    }
     if !loss.invented.is_empty() {
         let what = counted(loss.invented.len(), "quote");
-        let line = format!("   invented     {what} that the user never said\n");
+        let line = format!("   invented     {what} that no entry contains\n");
         text.push_str(&styled(WARN, &line));
         for quote in loss.invented.iter().take(SHOWN) {
             let room = width().saturating_sub(18);
@@ -141,66 +96,37 @@ fn of_edits(loss: &EditLoss) -> String {
         tokens(loss.loss.removed_tokens)
     );
     let title = heading(&rule(&title, width()));
-    format!("{title}{}", of_loss(&loss.loss, None))
+    format!("{title}{}", of_loss(&loss.loss))
 }
 
-/// Returns what stands below the figures of a summary about ours in its place.
-fn said_of_ours(ours: &OurLoss) -> String {
-    match ours {
-        OurLoss::Kept {
-            ledger_tokens,
-            loss,
-        } => {
-            let invented = match loss.invented.len() {
-                0 => String::new(),
-                invented => format!(", {} that the user never said", counted(invented, "quote")),
-            };
-            format!(
-                "summary {}, {} of it ledger{invented}",
-                tokens(loss.summary_tokens),
-                tokens(*ledger_tokens)
-            )
-        }
-        OurLoss::None { reason, .. } => format!("none: {}", clean(reason)),
-    }
-}
-
-fn of_all(totals: &TotalLoss, ours: Option<&OurReport>) -> String {
+fn of_all(totals: &TotalLoss) -> String {
     let title = format!(
         "all of them, held against the context as it is now  {} taken out",
         tokens(totals.loss.removed_tokens)
     );
     let title = heading(&rule(&title, width()));
-    let ours = ours.map(|ours| &ours.totals.loss);
-    format!("{title}{}", of_loss(&totals.loss, ours))
+    format!("{title}{}", of_loss(&totals.loss))
 }
 
-/// Returns one line for each kind of which there was something, and next to it what ours would keep.
-fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
-    let ours = ours.map(loss_rows).unwrap_or_default();
+/// Returns one line for each kind of which there was something, and what of it is gone.
+fn of_loss(loss: &ContextLoss) -> String {
     let mut text = String::new();
     for row in loss_rows(loss) {
-        let ours = ours.iter().find(|ours| ours.kind == row.kind);
-        let next_to = ours.map(|ours| {
-            let (left, total) = (ours.left, ours.total);
-            format!("   ours {:>3}%  {left} of {total}", ours.percent())
-        });
-        let style = if row.left == row.total { GOOD } else { DIM };
-        let (bar, figures) = (styled(style, &row.bar()), row.figures());
-        let next_to = next_to.unwrap_or_default();
-        text.push_str(&format!("   {:<14}{bar} {figures}{next_to}\n", row.name));
+        let style = if row.figures.verbatim == row.figures.total {
+            GOOD
+        } else {
+            DIM
+        };
+        let (bar, figures) = (styled(style, &row.bar()), row.text());
+        text.push_str(&format!("   {:<14}{bar} {figures}\n", row.name));
         text.push_str(&named(loss, row.kind));
     }
-    let gone = loss.kinds.values().map(|kind| kind.gone).sum::<usize>();
-    let gone = gone + loss.user_messages.gone + loss.rules.gone;
-    if gone > 0 {
-        let line = format!("   gone         {gone} of them: no entry of the session holds them\n");
-        text.push_str(&styled(WARN, &line));
-    }
     if loss.in_part {
-        let kinds = loss.kinds.values().map(|kind| kind.not_searched);
-        let texts = loss.user_messages.not_searched + loss.rules.not_searched;
-        let apart = kinds.sum::<usize>() + texts;
+        let apart = loss
+            .kinds
+            .values()
+            .map(|kind| kind.not_searched)
+            .sum::<usize>();
         let much = format!("   not searched {apart} of them: there was too much to look through\n");
         text.push_str(&styled(WARN, &much));
     }

@@ -4,14 +4,13 @@ mod document;
 
 pub(super) use document::compaction_document;
 
-use agent_session::plan_on_threads;
 use std::path::PathBuf;
 
 use clap::Args;
 use compaction_core::{
-    ApplyError, CompactionPlan, CompactionSettings, ContextLoss, NothingToDo, PlanOptions, Profile,
-    PromptCache, RestoreInput, Strategy, SummarizerLimits, TokenCount, Trigger, VerifyMode,
-    measure, plan_elision, plan_prune, threshold,
+    CompactionPlan, CompactionSettings, NothingToDo, PlanOptions, Profile, PromptCache,
+    RestoreInput, Strategy, SummarizerLimits, TokenCount, Trigger, measure, plan_elision,
+    plan_for_context, plan_prune, threshold,
 };
 use serde_json::{Value, json};
 use session_model::{SessionContext, SessionPath, build_context};
@@ -183,19 +182,14 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             Outcome::nothing_to_do(reason, document)
         }
         Planned::Compaction(plan) => {
-            let (extractive, refused) = extractive(&plan);
-            document["extractive"] = json!(extractive.as_ref().map(|loss| json!({
-                "in_context_percent": loss.in_context_percent(),
-                "loss": loss,
-                "refused": refused.as_ref().map(ToString::to_string),
-            })));
-            let text = ui::plan::compaction_text(
-                &plan,
-                &context,
-                window,
-                extractive.as_ref().map(|loss| (loss, refused.as_ref())),
-                &notes,
-            );
+            let extractive = plan.extractive();
+            document["extractive"] = match &extractive {
+                Ok(applied) => {
+                    json!({ "loss": applied.loss, "tokens_after": applied.tokens_after })
+                }
+                Err(refused) => json!({ "refused": refused.to_string() }),
+            };
+            let text = ui::plan::compaction_text(&plan, &context, window, &extractive, &notes);
             Outcome::done(&document, text)
         }
         Planned::Edits(edits) => {
@@ -210,24 +204,6 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
 fn passed_over(strategy: Strategy, planned: &Planned) -> Option<Passed> {
     let reason = planned.nothing()?;
     Some(Passed::nothing(strategy, reason, &ModelReport::default()))
-}
-
-/// Returns what the summary of the rules would take out of the context, and why it would be refused for that.
-fn extractive(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
-    let answers = plan.answer_extractive();
-    match plan.apply(&answers) {
-        Ok(applied) => (applied.loss, None),
-        Err(error @ ApplyError::Unverified { .. }) => {
-            // The same repair, without the gate behind it.
-            let mut open = plan.clone();
-            open.verify.mode = VerifyMode::Repair;
-            let applied = open.apply(&answers).ok();
-            (applied.and_then(|applied| applied.loss), Some(error))
-        }
-        Err(
-            ApplyError::Answer(_) | ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. },
-        ) => (None, None),
-    }
 }
 
 /// Plans by options that are known to be of use.
@@ -245,7 +221,7 @@ fn plan_by(
             Err(reason) => Planned::Nothing(reason.to_string()),
         };
     }
-    match plan_on_threads(path, context, trigger, options) {
+    match plan_for_context(path, context, trigger, options) {
         Ok(plan) => Planned::Compaction(Box::new(plan)),
         // Nothing can be summarized, but it is too much: shorten what is large where it stands.
         Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, options) {

@@ -14,7 +14,6 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs};
-use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, clean, styled, tokens};
 
 /// List the summaries of a session: who wrote each, when, by which strategy, what it took, and how it ended.
@@ -61,8 +60,8 @@ struct Row {
     plan_hash: Option<String>,
     /// The hash of the prompts; none where nobody read one.
     prompt_hash: Option<String>,
-    /// How much of what can be checked stayed in context, in percent.
-    in_context_percent: Option<f64>,
+    /// How much of the user's messages stayed in context.
+    user_messages: Option<Value>,
 }
 
 /// Somebody who wrote no summary.
@@ -161,7 +160,7 @@ fn row(entry: &Entry, on_path: bool, global: &Global) -> Option<Row> {
         passed_over: passed.collect(),
         plan_hash: text("planHash"),
         prompt_hash: text("promptHash"),
-        in_context_percent: details["loss"]["inContextPercent"].as_f64(),
+        user_messages: details["loss"]["kinds"].get("user_messages").cloned(),
     })
 }
 
@@ -281,10 +280,16 @@ fn text(row: &Row) -> String {
             row.cost_usd.map(|cost| format!("${cost:.4}")),
         ],
     );
-    let in_context = row.in_context_percent;
-    let in_context =
-        in_context.map(|percent| format!("{}% of what can be checked", whole_percent(percent)));
-    line("in context", vec![in_context]);
+    let left = row.user_messages.as_ref().map(|figures| {
+        let count = |name: &str| figures[name].as_u64().unwrap_or_default();
+        format!(
+            "{} of {} verbatim, {} in part",
+            count("verbatim"),
+            count("total"),
+            count("shortened")
+        )
+    });
+    line("messages", vec![left]);
     let plan = row.plan_hash.as_ref().map(|hash| format!("plan {hash}"));
     let prompt = row.prompt_hash.as_ref();
     let hashes: Vec<String> = plan

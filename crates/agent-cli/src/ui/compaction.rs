@@ -10,6 +10,7 @@ use crate::ui::{
     BOLD, DIM, GOOD, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
 };
 use agent_session::summarize::ModelReport;
+use agent_session::wording::your_messages;
 
 /// What the card shows in addition to the plan and its outcome.
 pub struct CardFacts<'a> {
@@ -159,8 +160,8 @@ fn facts_lines(
             ),
         );
     }
-    if let Some(in_context) = applied.loss.as_ref().and_then(in_context) {
-        row("in context", in_context);
+    if let Some(left) = applied.loss.as_ref().and_then(your_messages) {
+        row("messages", left);
     }
     row(
         "lost",
@@ -178,8 +179,6 @@ fn facts_lines(
     }
     out
 }
-
-pub use agent_session::wording::{in_context, whole_percent};
 
 /// How many lines of each section of the summary the card shows.
 const SHOWN_LINES: usize = 4;

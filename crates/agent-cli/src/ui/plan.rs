@@ -1,12 +1,12 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
+use agent_session::wording::your_messages;
 use compaction_core::{
-    ApplyError, CompactionPlan, ContextLoss, Disposition, RequestKind, TokenCount,
+    AppliedCompaction, ApplyError, CompactionPlan, Disposition, RequestKind, TokenCount,
 };
 use session_model::SessionContext;
 
 use crate::ui::bar::{self, Bar, Category, Shares};
-use crate::ui::compaction::in_context;
 use crate::ui::{
     BOLD, DIM, clean, counted, first_line, ledger, restored, row, rule, styled, tokens, width,
 };
@@ -40,7 +40,7 @@ pub fn compaction_text(
     plan: &CompactionPlan,
     context: &SessionContext,
     window: TokenCount,
-    extractive: Option<(&ContextLoss, Option<&ApplyError>)>,
+    extractive: &Result<AppliedCompaction, ApplyError>,
     notes: &[String],
 ) -> String {
     let width = width();
@@ -66,17 +66,20 @@ pub fn compaction_text(
     for note in notes {
         out.push_str(&row("  ", "note", &clean(note)));
     }
-    if let Some((loss, refused)) = extractive {
-        if let Some(in_context) = in_context(loss) {
-            out.push_str(&row(
-                "  ",
-                "in context",
-                &format!("if the rules write: {in_context}"),
-            ));
+    match extractive {
+        Ok(applied) => {
+            let summary = plan.profile.counter().text(&applied.summary);
+            let text = format!(
+                "{} tokens; {} in context after",
+                tokens(summary),
+                tokens(applied.tokens_after)
+            );
+            out.push_str(&row("  ", "extractive", &text));
+            if let Some(left) = applied.loss.as_ref().and_then(your_messages) {
+                out.push_str(&row("  ", "messages", &left));
+            }
         }
-        if let Some(refused) = refused {
-            out.push_str(&row("  ", "refused", &format!("it would be: {refused}")));
-        }
+        Err(refused) => out.push_str(&row("  ", "extractive", &format!("none: {refused}"))),
     }
     out.push_str(&requests(plan));
     out
@@ -148,7 +151,7 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         };
         out.push_str(&row("  ", label, &text));
     }
-    let after = plan.tokens_after(&plan.ledger.text) + plan.summary_cap;
+    let after = plan.tokens_after(&plan.ledger.text);
     for (name, text) in ledger::rows(&plan.ledger, after) {
         out.push_str(&row("  ", name, &text));
     }
@@ -206,7 +209,7 @@ fn requests(plan: &CompactionPlan) -> String {
     }
     out.push_str(&styled(
         DIM,
-        "  without a model the rules answer these: no network, no cost\n",
+        "  without a model the extractive summary is used: no network, no cost\n",
     ));
     out
 }

@@ -50,7 +50,7 @@ pub fn script() -> String {
         "name": "reader",
         "window": 16_384,
         "max_output": 2048,
-        "settings": {"compaction": {"keepRecentTokens": 3000, "extractiveMaxTokens": 1500}},
+        "settings": {"compaction": {"keepRecentTokens": 3000, "extractivePercent": 1}},
     });
     let mut lines = vec![header];
     let mut made = 0;

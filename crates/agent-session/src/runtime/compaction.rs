@@ -1,12 +1,11 @@
 //! One compaction of a running session: strategies in their order, hooks, candidates; nothing is written here.
 
-use crate::planning::plan_on_threads;
 use std::sync::Arc;
 
 use compaction_core::{
-    CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions, Profile,
+    CompactionPlan, ElisionPlan, HookInput, LossKind, NothingToDo, PlanOptions, Profile,
     PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
-    message_counts, plan_elision, plan_prune, threshold, touched_files,
+    message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
@@ -254,7 +253,7 @@ impl CompactionJob {
         candidates: &[Candidate],
     ) -> Result<CompactionOutput, StrategyError> {
         let trigger = &self.trigger;
-        let first = match plan_on_threads(path, context, trigger, &options) {
+        let first = match plan_for_context(path, context, trigger, &options) {
             Ok(plan) => plan,
             // Nothing can be summarized, but it is too much: shorten what is large where it stands.
             Err(NothingToDo::NothingOld { .. }) => {
@@ -284,7 +283,7 @@ impl CompactionJob {
             context: added.context,
         };
         if options.hooks != HookInput::default()
-            && let Err(nothing) = plan_on_threads(path, context, trigger, &options)
+            && let Err(nothing) = plan_for_context(path, context, trigger, &options)
         {
             // Without it there was a plan.
             self.events.notice(format!(
@@ -297,7 +296,7 @@ impl CompactionJob {
                 summarizer: limits,
                 ..options.clone()
             };
-            plan_on_threads(path, context, trigger, &options)
+            plan_for_context(path, context, trigger, &options)
         };
         let request_for = |candidate: &Candidate, replays: bool| {
             let provider = &*candidate.provider;
@@ -336,10 +335,11 @@ impl CompactionJob {
             shortened_entries: plan.elisions.len(),
             summarizer: author(&report),
             summary: Some(applied.summary.clone()),
-            in_context_percent: applied
+            user_messages: applied
                 .loss
                 .as_ref()
-                .and_then(ContextLoss::in_context_percent),
+                .map(|loss| loss.of(LossKind::UserMessage))
+                .filter(|figures| figures.total > 0),
             cost_usd: report.cost_usd,
             ..CompactionResult::default()
         };

@@ -130,7 +130,9 @@ pub(super) fn ended(none: NoSummary) -> JobEnd {
         NoSummary::Nothing(nothing) => JobEnd::Nothing(nothing.to_string()),
         // One that helps nothing is nothing to do.
         NoSummary::Failed(Failure::Apply(
-            error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. }),
+            error @ (ApplyError::Inflated { .. }
+            | ApplyError::SavesLittle { .. }
+            | ApplyError::AboveThreshold { .. }),
         )) => JobEnd::Nothing(error.to_string()),
         NoSummary::Failed(failure) => JobEnd::Failed(failure.to_string()),
     }

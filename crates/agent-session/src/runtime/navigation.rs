@@ -208,7 +208,11 @@ impl MoveJob {
             report: ModelReport::default(),
         };
         let quarter = window.scaled(1, 4);
-        let cap = self.settings.compaction.extractive_max_tokens.min(quarter);
+        let cap = self
+            .settings
+            .compaction
+            .extractive_budget(window, None)
+            .min(quarter);
         let extractive = |plan: &BranchPlan| plan.answer_extractive(cap, Profile::Own.counter());
         let candidates = &self.models.summarizers();
         let answered = answer_plan(candidates, window, &plan_for, &extractive, &mut run).await;

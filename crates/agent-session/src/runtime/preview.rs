@@ -1,9 +1,8 @@
 //! What a compaction would do that somebody is about to ask for.
 
-use crate::planning::plan_on_threads;
 use compaction_core::{
     CompactionPlan, ContextLoss, Disposition, NothingToDo, PlanOptions, Profile, RestoreInput,
-    Strategy, TokenCount, Trigger, touched_files,
+    Strategy, TokenCount, Trigger, plan_for_context, touched_files,
 };
 use llm_providers::CancellationToken;
 use session_model::{SessionContext, build_context};
@@ -76,7 +75,7 @@ impl Snapshot {
             if strategy == Strategy::Restore {
                 options.restore = self.files(&context).await;
             }
-            match plan_on_threads(&path, &context, &trigger, &options) {
+            match plan_for_context(&path, &context, &trigger, &options) {
                 Ok(plan) => return Ok(Preview::of(plan, context, chosen.freed)),
                 Err(NothingToDo::NothingOld { .. }) => why = NoPreview::NoSummary,
                 Err(nothing) => why = NoPreview::Nothing(why_nothing(&nothing, &context)),
@@ -98,10 +97,10 @@ impl Snapshot {
 
 impl Preview {
     fn of(plan: CompactionPlan, context: SessionContext, freed: TokenCount) -> Self {
-        let loss = plan.apply(&plan.answer_extractive()).ok();
+        let loss = plan.extractive().ok();
         Self {
             tokens_before: plan.tokens_in_context() + freed,
-            tokens_after: plan.tokens_after(&plan.ledger.text) + plan.summary_cap,
+            tokens_after: plan.tokens_after("") + plan.summary_cap,
             loss: loss.and_then(|applied| applied.loss),
             context,
             plan,

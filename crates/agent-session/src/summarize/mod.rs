@@ -337,8 +337,7 @@ pub async fn compact(
         Some(done) => done,
         None => {
             let plan = plan_for(rules_limits(window)).map_err(NoSummary::Nothing)?;
-            let applied = plan.apply(&plan.answer_extractive());
-            let applied = applied.map_err(Failure::Apply)?;
+            let applied = plan.extractive().map_err(Failure::Apply)?;
             Compacted { plan, applied }
         }
     };

@@ -1,8 +1,6 @@
 //! Native compaction: the provider's own form, with a readable summary next to it.
 
-use compaction_core::{
-    CompactionPlan, Profile, RequestKind, Summarizer, SummaryAnswer, TokenCount,
-};
+use compaction_core::{CompactionPlan, Profile, Summarizer, TokenCount};
 use llm_providers::{
     NativeAnswer, NativeForm, NativeHistory, NativeRequest, Progress, ProviderError,
     ProviderErrorKind, Request, compact_native,
@@ -49,7 +47,14 @@ pub(super) async fn compact(
     if after >= before {
         return Err(Failure::NoSmaller { before, after });
     }
-    let mut applied = plan.apply(&readable(&plan, &answer))?;
+    let summarizer = Summarizer::Native {
+        provider: answer.history.provider.clone(),
+        model: answer.history.model.clone(),
+        readable: answer.readable.is_some(),
+    };
+    let prose = answer.readable.clone();
+    let prose = prose.unwrap_or_else(|| plan.extractive_text());
+    let mut applied = plan.apply_prose(&prose, summarizer)?;
     if let Ok(payload) = RawJson::of(&answer.history) {
         applied.preserve(answer.key, &payload);
     }
@@ -118,28 +123,6 @@ fn native_tokens(plan: &CompactionPlan, answer: &NativeAnswer) -> TokenCount {
         (billed, Some(_)) => TokenCount(billed),
     };
     readable + opaque
-}
-
-fn readable(plan: &CompactionPlan, answer: &NativeAnswer) -> Vec<SummaryAnswer> {
-    let summarizer = Summarizer::Native {
-        provider: answer.history.provider.clone(),
-        model: answer.history.model.clone(),
-        readable: answer.readable.is_some(),
-    };
-    let mut answers = plan.answer_extractive();
-    for answer in &mut answers {
-        answer.summarizer = summarizer.clone();
-    }
-    if let Some(text) = &answer.readable {
-        // What the provider says covers everything; it stands where the history's summary stands.
-        let requests = plan.requests().iter().zip(&mut answers);
-        for (request, own) in requests {
-            if request.kind == RequestKind::History || plan.requests().len() == 1 {
-                own.text.clone_from(text);
-            }
-        }
-    }
-    answers
 }
 
 /// Returns the tokens of a request that replays a native history: what that history took when it was made, and what

@@ -1,5 +1,6 @@
 //! Events in short lines for people, the same wherever a session is shown.
 
+use super::messages_left;
 use compaction_core::TokenCount;
 use session_model::text::clean;
 
@@ -240,9 +241,8 @@ pub fn compaction_facts(result: &CompactionResult) -> Vec<String> {
         format!("{} summarized", result.summarized_entries),
         format!("{} kept verbatim", counted(result.kept_entries, "entry")),
     ];
-    if let Some(percent) = result.in_context_percent {
-        // Rounded down: 100% is all of it.
-        parts.push(format!("{:.0}% in context", percent.floor()));
+    if let Some(figures) = &result.user_messages {
+        parts.push(messages_left(figures));
     }
     if result.shortened_entries > 0 {
         parts.push(format!("{} shortened", result.shortened_entries));

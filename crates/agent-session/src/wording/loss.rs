@@ -1,103 +1,85 @@
-//! What compactions took out of a context, in rows and shares.
+//! What compactions took out of a context, in rows and sentences.
 
-use compaction_core::{ContextLoss, LiteralKind};
+use compaction_core::{ContextLoss, KindLoss, LossKind};
 
-use super::counted;
-
-/// How much of a kind of facts is in context.
+/// How much of a kind the model can still read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LossRow {
     /// The kind, as documents name it.
     pub kind: &'static str,
     /// The kind, as people read it.
     pub name: &'static str,
-    /// How many are left.
-    pub left: usize,
-    /// Of how many.
-    pub total: usize,
-    /// How they are left: in context, or verbatim.
-    pub how: &'static str,
+    /// The figures.
+    pub figures: KindLoss,
 }
 
 impl LossRow {
-    /// Returns the share as ten cells in brackets.
+    /// Returns the shares as ten cells in brackets: `=` verbatim, `-` in part, `.` not in context.
     pub fn bar(&self) -> String {
-        let filled = self.left * 10 / self.total.max(1);
-        format!("[{}{}]", "=".repeat(filled), ".".repeat(10 - filled))
+        let total = self.figures.total.max(1);
+        let verbatim = self.figures.verbatim * 10 / total;
+        let some =
+            (self.figures.total - self.figures.gone - self.figures.not_searched) * 10 / total;
+        let part = some.saturating_sub(verbatim);
+        format!(
+            "[{}{}{}]",
+            "=".repeat(verbatim),
+            "-".repeat(part),
+            ".".repeat(10 - verbatim - part)
+        )
     }
 
-    /// Returns the share in whole percent, rounded down.
-    pub fn percent(&self) -> usize {
-        self.left * 100 / self.total.max(1)
+    /// Returns the figures in words.
+    pub fn text(&self) -> String {
+        remains(&self.figures)
     }
+}
 
-    /// Returns the share in figures.
-    pub fn figures(&self) -> String {
-        let Self {
-            left, total, how, ..
-        } = self;
-        format!("{:>3}%  {left} of {total} {how}", self.percent())
+/// Returns what is left of a kind: `12 of 18 verbatim, 4 in part, 2 named`.
+fn remains(figures: &KindLoss) -> String {
+    let mut text = format!("{} of {} verbatim", figures.verbatim, figures.total);
+    for (count, how) in [
+        (figures.shortened, "in part"),
+        (figures.named, "named"),
+        (figures.not_searched, "not searched"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {how}"));
+        }
     }
+    text
 }
 
 /// Returns a row for each kind of which there was something.
 pub fn loss_rows(loss: &ContextLoss) -> Vec<LossRow> {
-    let kinds = LiteralKind::ALL.into_iter().filter_map(|kind| {
-        let found = loss.kinds.get(kind.name())?;
-        Some(LossRow {
-            kind: kind.name(),
-            name: plural(kind),
-            left: found.in_context,
-            total: found.total,
-            how: "in context",
-        })
+    let rows = LossKind::ALL.iter().map(|kind| LossRow {
+        kind: kind.name(),
+        name: plural(*kind),
+        figures: loss.of(*kind),
     });
-    let said = [
-        ("user_messages", "your messages", loss.user_messages),
-        ("rules", "your rules", loss.rules),
-    ];
-    let said = said.into_iter().map(|(kind, name, found)| LossRow {
-        kind,
-        name,
-        left: found.verbatim,
-        total: found.total,
-        how: "verbatim",
-    });
-    kinds.chain(said).filter(|row| row.total > 0).collect()
+    rows.filter(|row| row.figures.total > 0).collect()
 }
 
 /// Returns the name of a kind as people read it.
-pub fn plural(kind: LiteralKind) -> &'static str {
+pub fn plural(kind: LossKind) -> &'static str {
     match kind {
-        LiteralKind::Path => "paths",
-        LiteralKind::Error => "errors",
-        LiteralKind::Number => "figures",
-        LiteralKind::Identifier => "names",
-        LiteralKind::Url => "addresses",
-        LiteralKind::Command => "commands",
+        LossKind::UserMessage => "your messages",
+        LossKind::Answer => "answers",
+        LossKind::Result => "tool output",
+        LossKind::File => "files",
+        LossKind::FailingCommand => "failing runs",
+        LossKind::Todo => "open todos",
+        _ => kind.name(),
     }
 }
 
-/// Returns a share in whole percent, rounded down: 100% is all of it.
-pub fn whole_percent(percent: f64) -> String {
-    format!("{:.0}", percent.floor())
+/// Returns how much of the user's messages the model can still read; `None` where none was taken out.
+pub fn your_messages(loss: &ContextLoss) -> Option<String> {
+    let figures = loss.of(LossKind::UserMessage);
+    (figures.total > 0).then(|| remains(&figures))
 }
 
-/// Returns how much of what can be checked stays in context; `None` where nothing can be checked.
-pub fn in_context(loss: &ContextLoss) -> Option<String> {
-    let percent = loss.in_context_percent()?;
-    let total = loss.total();
-    let rest = match total - loss.in_context() {
-        0 => String::new(),
-        rest => format!("; recall finds the other {rest}"),
-    };
-    let rules = match loss.rules.total {
-        0 => String::new(),
-        total => format!(", {} of {total} rules", loss.rules.verbatim),
-    };
-    Some(format!(
-        "{}% of {} that can be checked{rules}{rest}",
-        whole_percent(percent),
-        counted(total, "fact")
-    ))
+/// Returns the same from the figures alone.
+pub fn messages_left(figures: &KindLoss) -> String {
+    format!("your messages: {}", remains(figures))
 }

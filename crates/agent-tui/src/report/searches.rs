@@ -70,7 +70,7 @@ pub(super) fn lost(session: &Snapshot, environment: &Environment) -> Built {
         of_loss(&loss.loss, environment, &mut lines);
         if !loss.invented.is_empty() {
             let quotes = counted(loss.invented.len(), "quote");
-            let text = format!("   invented     {quotes} that the user never said");
+            let text = format!("   invented     {quotes} that no entry contains");
             lines.push(line(text, theme.warn()));
         }
     }
@@ -96,14 +96,14 @@ pub(super) fn lost(session: &Snapshot, environment: &Environment) -> Built {
 fn of_loss(loss: &ContextLoss, environment: &Environment, lines: &mut Vec<Line<'static>>) {
     let theme = environment.theme;
     for row in loss_rows(loss) {
-        let style = match row.left == row.total {
+        let style = match row.figures.verbatim == row.figures.total {
             true => theme.good(),
             false => theme.dim(),
         };
         lines.push(Line::from(vec![
             Span::raw(format!("   {:<14}", row.name)),
             Span::styled(row.bar(), style),
-            Span::raw(format!(" {}", row.figures())),
+            Span::raw(format!(" {}", row.text())),
         ]));
     }
 }

@@ -9,7 +9,7 @@ use crate::state::Input;
 use crate::text::text_of;
 
 fn result() -> serde_json::Value {
-    json!({"strategy": "context-full", "entry_id": "77aa01fe", "first_kept_entry_id": "c3d4e5f6", "tokens_before": 58000, "tokens_after": 16400, "ledger_tokens": 1640, "kept_entries": 18, "summarized_entries": 240, "shortened_entries": 3, "summarizer": "openai/gpt-5.4", "summary": "## Goal\nMake 1h30m parse.", "in_context_percent": 84.6, "cost_usd": 0.003, "seconds": 5.1, "waited_seconds": 0.0, "prepared": false})
+    json!({"strategy": "context-full", "entry_id": "77aa01fe", "first_kept_entry_id": "c3d4e5f6", "tokens_before": 58000, "tokens_after": 16400, "ledger_tokens": 1640, "kept_entries": 18, "summarized_entries": 240, "shortened_entries": 3, "summarizer": "openai/gpt-5.4", "summary": "## Goal\nMake 1h30m parse.", "user_messages":{"total":18,"verbatim":12,"shortened":4,"named":0,"gone":2}, "cost_usd": 0.003, "seconds": 5.1, "waited_seconds": 0.0, "prepared": false})
 }
 
 #[test]

@@ -4,28 +4,34 @@ mod collect;
 
 use serde_json::json;
 use session_model::{
-    AgentMessage, BodyError, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind,
+    AgentMessage, BodyError, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind, Entry,
     EntryBody, EntryDraft, EntryId, Leaf, SessionTree, Severity, json::RawJson,
 };
 
 use crate::files::{FileCalls, FileOps};
-use crate::ledger::{Ledger, LedgerBlock, without_ledger};
+use crate::ledger::{LedgerBlock, LedgerReader, without_ledger};
+use crate::outline::{Form, Outline, OutlineBudget};
 use crate::plan::requests::{RequestSet, RequestSource, Shared};
 use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
 use crate::prompts;
-use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
+use crate::request::{
+    AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
+};
 use crate::rules::Profile;
 use crate::serialize::{Bounds, escape_ledger};
 use crate::settings::CompactionSettings;
 use session_facts::SourceMessage;
-use session_model::tokens::TokenCount;
+use session_model::tokens::{TokenCount, TokenCounter};
 
 use collect::{branch_messages, choose, readable_entries, summary_files};
 
 /// The window that is assumed where none is known.
 pub const ASSUMED_WINDOW: TokenCount = TokenCount(128_000);
+
+/// What the ledger of a branch may take, however little was said on it.
+const LEAST_LEDGER: TokenCount = TokenCount(256);
 
 /// The most that a branch summary answers.
 const OUTPUT_CAP: TokenCount = TokenCount(4096);
@@ -116,9 +122,9 @@ pub struct BranchPlan {
     pub tokens: TokenCount,
     /// Files of all collected entries.
     pub files: FileOps,
-    /// Facts of all collected entries, which stand behind a summary that the rules did not write: theirs quotes them.
+    /// What follows the prose of a model.
     pub ledger: LedgerBlock,
-    pub(crate) facts: Ledger,
+    outline: Outline,
     /// The serialized messages.
     pub conversation: String,
     /// What was noticed: entries that cannot be read, a budget that nothing fits.
@@ -194,13 +200,17 @@ pub fn plan_branch_summary(
         .collect();
     let parts: Vec<String> = kept.iter().flat_map(|said| said.parts.clone()).collect();
     let conversation = parts.join(bounds.separator());
-    let cwd = tree.header().map_or("", |header| &header.cwd);
-    let facts = Ledger::of_branch(&entries, cwd);
+    let outline = outline_of(&entries);
     let ledger = match options.profile {
         Profile::Own if !messages.is_empty() => {
             let window = options.summarizer.window;
-            let budget = options.settings.ledger.budget(window, None);
-            facts.branch_block((budget, chosen.tokens), options.profile.counter())
+            let half = options.settings.ledger.budget(window, None).scaled(1, 2);
+            // No more than a part of what was said there; pins hold on every branch.
+            let budget = OutlineBudget {
+                tokens: half.min(chosen.tokens.max(LEAST_LEDGER)),
+                pins: TokenCount::ZERO,
+            };
+            outline.ledger(LedgerReader::OtherBranch, budget, options.profile.counter())
         }
         Profile::Own | Profile::Pi => LedgerBlock::default(),
     };
@@ -219,7 +229,7 @@ pub fn plan_branch_summary(
         tokens: chosen.tokens,
         files,
         ledger,
-        facts,
+        outline,
         conversation,
         diagnostics,
         file_list_limit: (options.profile == Profile::Own)
@@ -227,6 +237,21 @@ pub fn plan_branch_summary(
         profile: options.profile,
         asked,
     })
+}
+
+/// Returns the outline of the entries of a branch.
+fn outline_of(entries: &[Entry]) -> Outline {
+    let messages = entries.iter().filter_map(|entry| match &entry.body {
+        EntryBody::Message(message) if !matches!(**message, AgentMessage::System(_)) => {
+            Some(SourceMessage {
+                entry_id: entry.id.clone(),
+                message: message.clone(),
+            })
+        }
+        _ => None,
+    });
+    let messages: Vec<SourceMessage> = messages.collect();
+    Outline::of_messages(&messages, &|_| true)
 }
 
 /// Returns the requests for the summary of a branch; none when nothing was said on it.
@@ -298,6 +323,28 @@ impl BranchPlan {
         self.asked.as_ref().map_or(&[], |asked| &asked.requests)
     }
 
+    /// Returns the answers that the outline gives, within `cap` tokens.
+    pub fn answer_extractive(
+        &self,
+        cap: TokenCount,
+        counter: &dyn TokenCounter,
+    ) -> Vec<SummaryAnswer> {
+        let form = Form {
+            with_answers: true,
+            with_ids: true,
+        };
+        let budget = OutlineBudget {
+            tokens: cap,
+            pins: TokenCount::ZERO,
+        };
+        let answer = SummaryAnswer {
+            text: self.outline.summary(form, budget, counter),
+            end: AnswerEnd::Complete,
+            summarizer: Summarizer::Extractive,
+        };
+        vec![answer; self.requests().len()]
+    }
+
     /// Returns the plan with every request folded to half its budget, for a summarizer that found them too large.
     ///
     /// # Errors
@@ -335,7 +382,7 @@ impl BranchPlan {
             "{}\n\n{merged}{}{}",
             prompts::branch_summary_preamble(),
             ledger.text,
-            self.files.tags(self.file_list_limit, &ledger.files)
+            self.files.tags(self.file_list_limit)
         );
         let mut details = json!({
             "readFiles": self.files.read_files(),

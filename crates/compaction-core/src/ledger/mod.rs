@@ -1,100 +1,110 @@
-//! The ledger: facts that code keeps next to the prose of a summary, copied from entries and never from a summary.
+//! The ledger: the outline without answers, in a block that stands next to the prose of a model.
 //!
-//! ```text
-//! previous details.ledger.sources -> entries by id --+
-//!                                                    scan -> Ledger (all facts) -> LedgerBlock (what fits) -> summary
-//! entries since ------------------------------------+                                  |-> details.ledger
-//! ```
-//!
-//! **Invariants.** A fact's text comes from its entry, each time anew, so twenty compactions in a row do not change it
-//! at all. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
-//! Facts whose entries stay verbatim in the context are left out, but they count for what is resolved.
+//! It is made anew from the entries at each compaction and never from a summary, so twenty compactions in a row do not change
+//! a word of it.
 
-mod branch;
-mod build;
-mod detail;
-mod fit;
-mod gather;
-mod lines;
-mod lost;
-mod messages;
-mod page;
-mod pins;
-mod shown;
+mod strip;
 
-#[cfg(test)]
-mod tests;
-
-use std::collections::{BTreeMap, BTreeSet};
-
+use serde_json::{Value, json};
 use session_model::EntryId;
+use session_model::tokens::{TokenCount, TokenCounter};
 
-use session_model::tokens::TokenCount;
+use crate::outline::{Form, Outline, OutlineBudget, OutlineCounts};
+use crate::prompts;
 
-/// The label of a pinned entry.
-pub const PIN_LABEL: &str = "pin";
+pub use strip::{prose_of, without_ledger};
 
-/// The custom type of an entry that pins a text of its own: `{"text": ...}`.
-pub const PIN_ENTRY: &str = "agent-cli/pin";
-
-/// The custom type of the message that opens a session which goes on from another.
-pub const HANDOFF_MESSAGE: &str = "handoff";
-
-pub use crate::ledger_block::{LedgerBlock, LedgerItem, LedgerKind, prose_of, without_ledger};
-
-pub use build::PathFacts;
-pub(crate) use pins::pinned_entries;
-pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
-
-/// All facts about what leaves the context, before it is asked which of them fit.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ledger {
-    /// The facts, most important first within a kind.
-    pub items: Vec<LedgerItem>,
-    /// The entries that facts come from, in the order of the path: the next ledger reads them again.
-    pub sources: Vec<EntryId>,
-    /// The paths that items name.
-    paths: BTreeMap<String, String>,
-    /// All spellings of the paths that items name.
-    names: BTreeMap<String, Vec<String>>,
-    /// Items in fewer words.
-    brief: BTreeMap<String, String>,
-    /// What else is known of items, for where there is room.
-    further: BTreeMap<String, String>,
-    /// Items that wait until those of their kind that stand by themselves have room.
-    ranks: BTreeMap<String, u8>,
-    /// What is said behind messages: the question that they answer, and a figure that was changed later.
-    remarks: BTreeMap<EntryId, String>,
-    /// Messages that may say something which outlasts their request.
-    lasting: BTreeSet<EntryId>,
-    /// See [`LedgerBlock::read_from`].
-    read_from: Option<EntryId>,
-    /// What the ledger before listed.
-    listed: BTreeSet<(LedgerKind, EntryId)>,
-    /// Messages with a figure that was changed later.
-    changed: BTreeSet<EntryId>,
-    /// The places of the entries that items come from, in the order of the path.
-    places: BTreeMap<EntryId, usize>,
+/// Whose eyes a ledger is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LedgerReader {
+    /// The model that continues the session.
+    Session,
+    /// The model that continues in a new session, which cannot look up ids of this one.
+    NextSession,
+    /// The model that continues on another branch.
+    OtherBranch,
 }
 
-/// How the room is shared between the kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shares {
-    /// Each has its own.
-    Each,
-    /// What the rules leave is shared.
-    RulesFirst,
-    /// The same, and of files only the paths are told: a log tells the rest.
-    NextToLog,
-    /// The rules get all that they need, the others nothing.
-    RulesAlone,
+/// The ledger of a summary.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LedgerBlock {
+    /// The delimited block, with the blank line in front; empty for none.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: TokenCount,
+    /// The most that it may take, pins aside.
+    pub budget: TokenCount,
+    /// How much of what there was is shown.
+    pub counts: OutlineCounts,
+    /// The pinned entries in it.
+    pub pinned: Vec<EntryId>,
+    /// Pinned entries that exceed the budget for pins.
+    pub pins_left_out: Vec<EntryId>,
+    /// Tokens of the pins in it.
+    pub pin_tokens: TokenCount,
 }
 
-/// How much a ledger may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LedgerBudget {
-    /// Tokens of everything but pins.
-    pub ledger: TokenCount,
-    /// Tokens of all pins together.
-    pub pins: TokenCount,
+impl LedgerBlock {
+    /// Returns true when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Returns the typed copy that the details of an entry keep.
+    pub fn details(&self) -> Value {
+        json!({
+            "budget": self.budget,
+            "tokens": self.tokens,
+            "counts": self.counts,
+            "pinsLeftOut": self.pins_left_out,
+        })
+    }
+}
+
+impl Outline {
+    /// Returns the ledger within a budget.
+    pub(crate) fn ledger(
+        &self,
+        reader: LedgerReader,
+        budget: OutlineBudget,
+        counter: &dyn TokenCounter,
+    ) -> LedgerBlock {
+        let lead = match reader {
+            LedgerReader::Session => prompts::ledger_lead(),
+            LedgerReader::NextSession => prompts::ledger_lead_handoff(),
+            LedgerReader::OtherBranch => prompts::ledger_lead_branch(),
+        };
+        let form = Form {
+            with_answers: false,
+            with_ids: reader != LedgerReader::NextSession,
+        };
+        let frame = counter.text(&block(&lead, ""));
+        let inner = OutlineBudget {
+            tokens: budget.tokens.saturating_sub(frame),
+            ..budget
+        };
+        let outline = self.write(form, inner, counter);
+        let text = match outline.text.is_empty() {
+            true => String::new(),
+            false => block(&lead, &outline.text),
+        };
+        LedgerBlock {
+            tokens: counter.text(&text),
+            text,
+            budget: budget.tokens,
+            counts: outline.counts,
+            pinned: outline.pinned,
+            pins_left_out: outline.pins_left_out,
+            pin_tokens: outline.pin_tokens,
+        }
+    }
+}
+
+/// Returns what stands around the outline in a ledger.
+pub(crate) fn frame_tokens(counter: &dyn TokenCounter) -> TokenCount {
+    counter.text(&block(&prompts::ledger_lead(), ""))
+}
+
+fn block(lead: &str, outline: &str) -> String {
+    format!("\n\n{}", prompts::ledger(lead, outline))
 }

@@ -2,41 +2,72 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use session_model::EntryId;
-
-use super::Missing;
 use session_model::tokens::TokenCount;
 
-/// How many of a kind there were and where they are now. Each is in one place.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct KindLoss {
-    /// How many different ones were taken out of the context.
-    pub total: usize,
-    /// Those that the model can still read.
-    pub in_context: usize,
-    /// Those that it can find again by the id of their entry.
-    pub recoverable: usize,
-    /// Those that cannot be found again, as far as a record names them: none, unless the file lost entries.
-    pub gone: usize,
-    /// Those that were not looked for, because there was too much.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub not_searched: usize,
+use super::Missing;
+
+/// What kind of thing was taken out of a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LossKind {
+    /// A message of the user.
+    UserMessage,
+    /// An answer of the model.
+    Answer,
+    /// The result of a call, or the output of a command of the user.
+    Result,
+    /// A file that calls read or changed.
+    File,
+    /// A command whose last run failed.
+    FailingCommand,
+    /// An open todo.
+    Todo,
 }
 
-/// How many texts there were and how many of them stand verbatim in the context.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Verbatim {
+impl LossKind {
+    /// All of them, the weightiest first.
+    pub const ALL: &[Self] = &[
+        Self::UserMessage,
+        Self::FailingCommand,
+        Self::Todo,
+        Self::File,
+        Self::Answer,
+        Self::Result,
+    ];
+
+    /// Returns the name of several of them, as JSON output has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::UserMessage => "user_messages",
+            Self::Answer => "answers",
+            Self::Result => "results",
+            Self::File => "files",
+            Self::FailingCommand => "failing_commands",
+            Self::Todo => "todos",
+        }
+    }
+}
+
+/// How many of a kind there were, and how much of each the model can still read. Each counts once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct KindLoss {
     /// How many were taken out of the context.
     pub total: usize,
     /// Those that the model can still read verbatim.
     pub verbatim: usize,
-    /// Those that no entry holds any more, as far as a record names them.
-    #[serde(skip_serializing_if = "is_zero")]
+    /// Those of which it can read a part.
+    pub shortened: usize,
+    /// Those that are named: by the id of the entry, or the name of the file.
+    pub named: usize,
+    /// Those of which nothing is left in the context. Their entries are in the session.
     pub gone: usize,
     /// Those that were not looked for, because there was too much.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub not_searched: usize,
 }
 
@@ -45,15 +76,15 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// Something that is out of context.
+/// Something of which nothing is left in the context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostText {
     /// What it says, on one line, long ones cut.
     pub text: String,
-    /// The newest entry that says it.
+    /// Its entry.
     pub entry_id: EntryId,
-    /// In how many messages it stood.
-    pub times: usize,
+    /// Its tokens.
+    pub tokens: TokenCount,
 }
 
 /// What was taken out of a context, and how much of it can be read all the same.
@@ -61,67 +92,27 @@ pub struct LostText {
 pub struct ContextLoss {
     /// Tokens of the messages that were taken out.
     pub removed_tokens: TokenCount,
-    /// The literals in them, by the name of their kind.
+    /// How much of each kind is left.
     pub kinds: BTreeMap<&'static str, KindLoss>,
-    /// The messages of the user.
-    pub user_messages: Verbatim,
-    /// The rules that the user stated.
-    pub rules: Verbatim,
-    /// The weightiest of what is out of context, by the name of its kind (`rules` and `user_messages` too): what was said
-    /// most often, and of that the latest.
+    /// The largest of what is gone, by the name of its kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weightiest: BTreeMap<&'static str, Vec<LostText>>,
-    /// True when there was too much to look for, so that some of it is nowhere counted but as not searched.
+    /// True when there was too much to look for, so that some of it counts as not searched.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
 }
 
 impl ContextLoss {
-    /// Returns how many literals there were, of all kinds.
-    pub fn total(&self) -> usize {
-        self.kinds.values().map(|kind| kind.total).sum()
-    }
-
-    /// Returns how many of them the model can still read.
-    pub fn in_context(&self) -> usize {
-        self.kinds.values().map(|kind| kind.in_context).sum()
-    }
-
-    /// Returns how many of them were looked for.
-    pub fn searched(&self) -> usize {
-        let kinds = self.kinds.values();
-        kinds.map(|kind| kind.total - kind.not_searched).sum()
-    }
-
-    /// Returns the share of those looked for that the model can still read, in percent; `None` when there were none.
-    pub fn in_context_percent(&self) -> Option<f64> {
-        let (total, in_context) = (self.searched(), self.in_context());
-        let tenths = (in_context * 1000).checked_div(total)?;
-        u32::try_from(tenths)
-            .ok()
-            .map(|tenths| f64::from(tenths) / 10.0)
+    /// Returns the figures of a kind.
+    pub fn of(&self, kind: LossKind) -> KindLoss {
+        self.kinds.get(kind.name()).copied().unwrap_or_default()
     }
 
     /// Returns the copy that an entry's details keep: kinds of which there was nothing are left out.
     pub(crate) fn details(&self) -> Value {
         let kinds = self.kinds.iter().filter(|(_, kind)| kind.total > 0);
-        let kinds: BTreeMap<_, _> = kinds
-            .map(|(name, kind)| {
-                let kind = json!({ "total": kind.total, "inContext": kind.in_context });
-                (name, kind)
-            })
-            .collect();
-        let mut details = json!({
-            "inContextPercent": self.in_context_percent(),
-            "removedTokens": self.removed_tokens,
-            "kinds": kinds,
-            "userMessages": self.user_messages,
-            "rules": self.rules,
-        });
-        if self.in_part {
-            details["inPart"] = json!(true);
-        }
-        details
+        let kinds: BTreeMap<_, _> = kinds.collect();
+        json!({ "removedTokens": self.removed_tokens, "kinds": kinds })
     }
 }
 
@@ -135,7 +126,7 @@ pub struct CompactionLoss {
     /// What it took out of the context.
     #[serde(flatten)]
     pub loss: ContextLoss,
-    /// What the summary quotes as the user's words and the user never said.
+    /// What the summary quotes and no entry before it contains.
     pub invented: Vec<String>,
     /// How many quotes were not looked for in all that was said, because there was too much.
     #[serde(skip_serializing_if = "is_zero")]

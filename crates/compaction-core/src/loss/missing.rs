@@ -3,16 +3,11 @@
 //! Entries are only ever added, so what a compaction takes out can be read again. That ends where the file itself lost
 //! something: lines of it, the rest of a long output, the bytes of an image. How much that was only a record can tell.
 
-use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
-use session_model::json::RawJson;
+use serde::Serialize;
 use session_model::{
     AgentMessage, Block, Compaction, Content, Diagnostic, DiagnosticKind, SessionContext,
     SessionTree,
 };
-
-use super::{ContextLoss, Verbatim};
 
 /// What the file does not hold, as far as it shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -39,11 +34,6 @@ impl Missing {
         self.entries += other.entries;
         self.results += other.results;
         self.images += other.images;
-    }
-
-    /// Returns whether entries are missing, and with them what they said.
-    fn has_lost_entries(&self) -> bool {
-        self.gaps > 0 || self.entries > 0
     }
 
     /// Notes what of a message was not written.
@@ -124,86 +114,4 @@ fn images_without_bytes(content: &Content) -> usize {
         }
     }
     images
-}
-
-/// The figures that a compaction wrote down when it was made.
-#[derive(Deserialize)]
-struct Details {
-    loss: Recorded,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Recorded {
-    kinds: BTreeMap<String, RecordedKind>,
-    #[serde(default)]
-    user_messages: RecordedTexts,
-    #[serde(default)]
-    rules: RecordedTexts,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RecordedKind {
-    total: usize,
-    in_context: usize,
-}
-
-#[derive(Deserialize, Default)]
-struct RecordedTexts {
-    total: usize,
-    verbatim: usize,
-}
-
-impl ContextLoss {
-    /// Counts what a compaction removed from the context by its own record and no entry holds any more. Asked only where
-    /// entries are missing: a record of other rules than ours is no loss.
-    pub(super) fn count_gone(&mut self, missing: &Missing, details: Option<&RawJson>) {
-        if !missing.has_lost_entries() {
-            return;
-        }
-        let details = details.and_then(|details| serde_json::from_str(details.get()).ok());
-        let Some(Details { loss: recorded }) = details else {
-            return;
-        };
-        for (name, kind) in &mut self.kinds {
-            let Some(then) = recorded.kinds.get(*name) else {
-                continue;
-            };
-            let out = then.total.saturating_sub(then.in_context);
-            let gone = out.saturating_sub(kind.total - kind.in_context);
-            // A line that is damaged may say anything.
-            let gone = gone.min(MOST);
-            kind.gone += gone;
-            kind.total += gone;
-        }
-        count_texts(&mut self.user_messages, &recorded.user_messages);
-        count_texts(&mut self.rules, &recorded.rules);
-    }
-
-    /// Adds what compactions lost for good.
-    pub(super) fn add_gone(&mut self, other: &Self) {
-        for (name, kind) in &mut self.kinds {
-            let gone = other.kinds.get(name).map_or(0, |kind| kind.gone);
-            kind.gone += gone;
-            kind.total += gone;
-        }
-        for (own, other) in [
-            (&mut self.user_messages, other.user_messages),
-            (&mut self.rules, other.rules),
-        ] {
-            own.gone += other.gone;
-            own.total += other.gone;
-        }
-    }
-}
-
-/// The most of a kind that a record is believed.
-const MOST: usize = 1_000_000;
-
-fn count_texts(texts: &mut Verbatim, then: &RecordedTexts) {
-    let out = then.total.saturating_sub(then.verbatim);
-    let gone = out.saturating_sub(texts.total - texts.verbatim).min(MOST);
-    texts.gone += gone;
-    texts.total += gone;
 }

@@ -1,15 +1,13 @@
 //! The loss report: what of a session its compactions keep in context, and what they remove from it.
 //!
-//! A compaction takes messages out of the context. The literals in them (paths, errors, figures, names,
-//! addresses, commands), the user's messages and the user's rules are looked up in what the model can read
-//! afterwards: the summary and what stays verbatim. What is not there is not lost as long as its entry is in the
-//! session and can be read by its id; where entries are missing, what they said is gone. And what a summary quotes as
-//! the user's words is searched for in the user's messages.
+//! A compaction takes messages out of the context. Each of them, and what its calls did, is looked up in what the model can
+//! read afterwards: the summary and what stays verbatim. It is there verbatim, shortened, named, or gone. What is gone is
+//! not lost as long as its entry is in the session and can be read by its id. And what a summary quotes is searched for in
+//! everything that was said before it.
 //!
 //! The report needs nothing but the entries, so it works for the sessions of other agents as well.
 
 mod figures;
-mod literals;
 mod missing;
 mod quote_search;
 mod quotes;
@@ -29,20 +27,20 @@ use session_model::{
     EntryKind, FirstKept, SessionContext, SessionPath, build_context,
 };
 
+use session_facts::SourceMessage;
 use session_model::tokens::TokenCounter;
 
 pub use figures::{
-    CompactionLoss, ContextLoss, EditLoss, KindLoss, LossReport, LostText, TotalLoss, Verbatim,
+    CompactionLoss, ContextLoss, EditLoss, KindLoss, LossKind, LossReport, LostText, TotalLoss,
 };
-pub use literals::{Literal, LiteralKind};
 pub use missing::Missing;
 pub(crate) use readable::Readable;
-pub(crate) use removed::{LookedUp, Removed, Seen};
+pub(crate) use removed::Removed;
 
-use literals::{folded, user_text};
+use crate::pins::pinned_text;
 use quote_search::{Claims, Verdict};
-use quotes::quotes_of_user;
-use readable::each_text;
+use quotes::quotes;
+use readable::{each_text, folded};
 
 /// A row of entries that change what is in the context: edits, and the compaction that they end in.
 struct Step {
@@ -101,7 +99,6 @@ pub fn loss_report(
     let tree = path.tree();
     let mut report = LossReport::default();
     let mut all = Removed::default();
-    let mut gone = Vec::new();
     let mut claims = Claims::default();
     let mut quoting = Vec::new();
     let mut left = SEARCHED_IN_ALL;
@@ -122,7 +119,7 @@ pub fn loss_report(
         let (removed, mut missing) = removed_between(&before, &after, counter);
         let readable = readable(&after, left);
         let searching = readable.left();
-        let mut loss = removed.look_up(&readable).loss();
+        let loss = removed.look_up(&readable, counter);
         left = left.saturating_sub(searching - readable.left());
         all.merge(removed);
         let EntryBody::Compaction(compaction) = &entry.body else {
@@ -137,10 +134,8 @@ pub fn loss_report(
         };
         missing.note_entries(tree, &before, &after);
         missing.note_compaction(tree, compaction);
-        loss.count_gone(&missing, compaction.details.as_ref());
         report.totals.missing.add(missing);
-        gone.push(loss.clone());
-        let quotes = quotes_of_user(&compaction.summary).into_iter();
+        let quotes = quotes(&compaction.summary).into_iter();
         let quotes = quotes.map(|quote| {
             let number = claims.add(&quote);
             (quote, number)
@@ -179,8 +174,7 @@ pub fn loss_report(
         report.totals.quotes_not_searched += loss.quotes_not_searched;
     }
     let now = readable(&build_context(path, rules), left);
-    let mut loss = all.look_up(&now).loss();
-    gone.iter().for_each(|lost| loss.add_gone(lost));
+    let loss = all.look_up(&now, counter);
     report.totals = TotalLoss {
         compactions: report.compactions.len(),
         edits: report.edits.len(),
@@ -205,11 +199,20 @@ fn removed_between(
     let mut missing = Missing::default();
     for projected in &before.entries {
         let left = kept.get(&projected.index).copied().unwrap_or_default();
-        if left == projected.messages.as_slice() {
-            continue;
-        }
+        let stays = left == projected.messages.as_slice();
         for message in &projected.messages {
-            removed.add_counted(message, &projected.entry.id, counter);
+            let source = SourceMessage {
+                entry_id: projected.entry.id.clone(),
+                message: message.clone(),
+            };
+            if stays {
+                removed.add_kept(source);
+            } else {
+                removed.add(source, counter.message(message));
+            }
+        }
+        if stays {
+            continue;
         }
         // What an edit shortened is still as it was in its entry.
         for message in projected.original_messages() {
@@ -246,7 +249,7 @@ pub fn loss_of_drafts(
     let mut removed = Removed::default();
     let mut keeps = compaction.is_none();
     if let Some(compaction) = compaction {
-        readable.add_text(&compaction.summary);
+        readable.add_summary(&compaction.summary);
     }
     for projected in &context.entries {
         let id = &projected.entry.id;
@@ -255,9 +258,14 @@ pub fn loss_of_drafts(
             FirstKept::None => false,
         });
         for message in &projected.messages {
+            let source = SourceMessage {
+                entry_id: id.clone(),
+                message: message.clone(),
+            };
             let left = match (keeps, edits.get(id)) {
                 (true, None) => {
                     readable.add(message);
+                    removed.add_kept(source);
                     continue;
                 }
                 (true, Some(edit)) => edit.replacement.clone(),
@@ -266,11 +274,11 @@ pub fn loss_of_drafts(
             if let Some(content) = left {
                 readable.add(&message.with_content(content));
             }
-            removed.add_counted(message, id, counter);
+            removed.add(source, counter.message(message));
         }
     }
     readable.finish();
-    removed.look_up(&readable).loss()
+    removed.look_up(&readable, counter)
 }
 
 fn readable(context: &SessionContext, searching: u64) -> Readable {
@@ -283,8 +291,7 @@ fn readable(context: &SessionContext, searching: u64) -> Readable {
 }
 
 /// Returns what was said and printed before a place of a path, by the place of its entry, white space folded, as long
-/// as `proceed` says so. A line about the user may quote something else; that is no invention. What an earlier summary
-/// invented is an invention still.
+/// as `proceed` says so. What an earlier summary invented is an invention still.
 fn said_before<'a>(
     path: &'a SessionPath<'_>,
     to: usize,
@@ -292,19 +299,28 @@ fn said_before<'a>(
 ) -> impl Iterator<Item = (usize, String)> + 'a {
     let tree = path.tree();
     let entries = path.entries()[..to].iter().enumerate();
-    let messages = entries.filter(|(_, index)| tree.kind(**index) == EntryKind::Message);
+    let says = |kind| {
+        matches!(
+            kind,
+            EntryKind::Message
+                | EntryKind::CustomMessage
+                | EntryKind::BranchSummary
+                | EntryKind::Compaction
+                | EntryKind::Custom
+        )
+    };
+    let messages = entries.filter(move |(_, index)| says(tree.kind(**index)));
     let messages = messages.take_while(move |_| proceed());
     messages.filter_map(|(place, index)| {
         let entry = tree.entry(*index).ok()?;
-        let mut said = String::new();
+        let mut said = pinned_text(&entry)
+            .map(|text| folded(&text))
+            .unwrap_or_default();
         for message in entry.messages() {
-            match user_text(&message) {
-                Some(text) => said.push_str(&folded(&text)),
-                None => each_text(&message, &mut |text| {
-                    said.push_str(&folded(text));
-                    said.push('\n');
-                }),
-            }
+            each_text(&message, &mut |text| {
+                said.push_str(&folded(text));
+                said.push('\n');
+            });
         }
         Some((place, said))
     })

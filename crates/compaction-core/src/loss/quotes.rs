@@ -1,62 +1,30 @@
-//! What a summary says that the user said.
+//! What a summary quotes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::literals::folded;
+use super::readable::folded;
 
-/// The shortest quote that is searched for in messages, in words.
+/// The shortest quote that is searched for, in characters and in words.
+const LEAST: usize = 16;
 const WORDS: usize = 3;
 /// The longest, in characters.
 const LONGEST: usize = 600;
 
-/// Words on a line that make what it quotes the user's.
-const SPEAKERS: [&str; 14] = [
-    "user",
-    "you said",
-    "asked",
-    "requested",
-    "nutzer",
-    "benutzer",
-    "utilisateur",
-    "usuario",
-    "用户",
-    "ユーザー",
-    "human:",
-    "request:",
-    "requests:",
-    "instruction",
-];
-
-/// Returns what a summary quotes as the user's words, white space folded.
-pub(super) fn quotes_of_user(summary: &str) -> Vec<String> {
+/// Returns what a summary quotes, white space folded: what is in quotation marks, and lines behind `>`.
+pub(super) fn quotes(summary: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut known = BTreeSet::new();
-    let mut of_user = false;
-    let lines: Vec<&str> = summary.lines().map(str::trim).collect();
-    let ends = ends_of_fences(&lines);
-    let mut at = 0;
-    while at < lines.len() {
-        let trimmed = lines[at];
-        at += 1;
-        if let Some(mark) = fence(trimmed) {
-            // One that is never closed, as in a summary that was cut off, hides nothing.
-            let ends = ends.get(mark).map_or(&[][..], Vec::as_slice);
-            if let Some(end) = ends.get(ends.partition_point(|end| *end < at)) {
-                at = end + 1;
-            }
-            continue;
-        }
-        let speaks = names_user(trimmed);
-        if is_heading(trimmed) {
-            of_user = speaks;
-        }
-        if !(speaks || of_user) {
-            continue;
-        }
-        for quote in quotes(trimmed) {
+    for line in summary.lines().map(str::trim) {
+        let quoted = match line.strip_prefix("> ") {
+            Some(quoted) => vec![quoted],
+            None => in_marks(line),
+        };
+        for quote in quoted {
             let quote = folded(quote);
-            let long = quote.split(' ').count() >= WORDS && quote.chars().count() <= LONGEST;
-            if long && known.insert(quote.clone()) {
+            let letters = quote.chars().count();
+            let is_long = (LEAST..=LONGEST).contains(&letters)
+                && (quote.split(' ').count() >= WORDS || !quote.is_ascii());
+            if is_long && known.insert(quote.clone()) {
                 found.push(quote);
             }
         }
@@ -64,38 +32,8 @@ pub(super) fn quotes_of_user(summary: &str) -> Vec<String> {
     found
 }
 
-/// Returns where lines stand that are a mark of a fence and nothing else.
-fn ends_of_fences<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, Vec<usize>> {
-    let mut ends: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    for (at, line) in lines.iter().enumerate() {
-        if fence(line) == Some(line) {
-            ends.entry(line).or_default().push(at);
-        }
-    }
-    ends
-}
-
-/// Returns the mark of a line that opens a fence.
-fn fence(line: &str) -> Option<&str> {
-    let first = line
-        .chars()
-        .next()
-        .filter(|first| matches!(first, '`' | '~'))?;
-    let length = line.len() - line.trim_start_matches(first).len();
-    (length >= 3).then(|| &line[..length])
-}
-
-fn names_user(line: &str) -> bool {
-    let lower = line.to_lowercase();
-    SPEAKERS.iter().any(|speaker| lower.contains(speaker))
-}
-
-fn is_heading(line: &str) -> bool {
-    line.starts_with('#') || (line.starts_with("**") && line.trim_end_matches(':').ends_with("**"))
-}
-
-/// Returns what stands in quotation marks on a line.
-fn quotes(line: &str) -> Vec<&str> {
+/// Returns what is in quotation marks on a line.
+fn in_marks(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (open, close) in [('"', '"'), ('“', '”'), ('«', '»'), ('「', '」')] {
         let mut rest = line;

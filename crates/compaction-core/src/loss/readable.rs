@@ -1,25 +1,24 @@
 //! Everything that a model can read in some messages, made for looking things up.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
 
 use serde_json::Value;
 use session_model::json::RawJson;
-use session_model::{AgentMessage, Content};
+use session_model::{AgentMessage, Content, EntryId};
 
 use crate::files::with_whole_paths;
-
-use super::literals::{Literal, LiteralKind, add_prose, folded};
 
 /// The length of the pieces by which most of what is missing is recognized without a search, in bytes.
 const GRAM: usize = 4;
 /// How much text is searched in all, in bytes. Beyond that, a text counts as not searched.
 const SEARCHED: u64 = 128 * 1024 * 1024;
+/// The shortest beginning of an id that names an entry, in bytes.
+const ID: usize = 8;
 
-/// Where something is that was looked for.
+/// Whether something can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
-    /// It can be read.
+    /// It can.
     Seen,
     /// It cannot.
     Unseen,
@@ -30,8 +29,9 @@ pub(crate) enum Visibility {
 /// What can be read.
 #[derive(Debug)]
 pub(crate) struct Readable {
-    literals: BTreeSet<Literal>,
     text: String,
+    /// The summaries in it: what names entries.
+    summaries: String,
     grams: Vec<u64>,
     left: Cell<u64>,
 }
@@ -45,18 +45,22 @@ impl Default for Readable {
 impl Readable {
     /// Returns nothing yet; at most so many bytes will be searched.
     pub(super) fn searching(bytes: u64) -> Self {
-        let bytes = bytes.min(SEARCHED);
         Self {
-            literals: BTreeSet::new(),
             text: String::new(),
+            summaries: String::new(),
             grams: Vec::new(),
-            left: Cell::new(bytes),
+            left: Cell::new(bytes.min(SEARCHED)),
         }
     }
 
     /// Adds a message.
     pub(crate) fn add(&mut self, message: &AgentMessage) {
-        each_text(message, &mut |text| self.add_text(text));
+        match message {
+            AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
+                self.add_summary(&summary.summary);
+            }
+            _ => each_text(message, &mut |text| self.add_text(text)),
+        }
     }
 
     /// Adds the content of a message.
@@ -64,26 +68,25 @@ impl Readable {
         each_text_of(content, &mut |text| self.add_text(text));
     }
 
-    /// Adds a text.
-    pub(crate) fn add_text(&mut self, text: &str) {
-        let text = with_whole_paths(text);
-        add_prose(&text, &mut self.literals);
-        self.text.push_str(&folded(&text));
+    /// Adds a summary: its quotes are read without the marks in front of their lines.
+    pub(crate) fn add_summary(&mut self, summary: &str) {
+        self.summaries.push_str(summary);
+        self.summaries.push('\n');
+        for line in with_whole_paths(summary).lines() {
+            self.text
+                .push_str(&folded(line.strip_prefix("> ").unwrap_or(line)));
+            self.text.push(' ');
+        }
         self.text.push('\n');
     }
 
-    /// Makes what was added ready to be looked up: a file is also known by the end of its path.
+    fn add_text(&mut self, text: &str) {
+        self.text.push_str(&folded(text));
+        self.text.push('\n');
+    }
+
+    /// Makes what was added ready to be looked up.
     pub(crate) fn finish(&mut self) {
-        let mut ends = BTreeSet::new();
-        for literal in &self.literals {
-            if literal.kind == LiteralKind::Path {
-                let places = literal.text.match_indices('/').map(|(at, _)| at + 1);
-                ends.extend(places.map(|at| literal.text[at..].to_owned()));
-            }
-        }
-        let kind = LiteralKind::Path;
-        self.literals
-            .extend(ends.into_iter().map(|text| Literal { kind, text }));
         let words = (self.text.len() / 8).next_power_of_two();
         let mut grams = vec![0; words];
         for gram in self.text.as_bytes().windows(GRAM) {
@@ -91,35 +94,6 @@ impl Readable {
             grams[word] |= bit;
         }
         self.grams = grams;
-    }
-
-    /// Returns whether the literal can be read.
-    pub(crate) fn has(&self, literal: &Literal) -> Visibility {
-        if self.literals.contains(literal) || self.has_end_of(literal) {
-            return Visibility::Seen;
-        }
-        match literal.kind {
-            LiteralKind::Error | LiteralKind::Command => self.has_text(&literal.text),
-            // An odd path is no literal of prose.
-            LiteralKind::Path | LiteralKind::Url => self.has_text(&literal.text),
-            LiteralKind::Number | LiteralKind::Identifier => Visibility::Unseen,
-        }
-    }
-
-    /// Returns whether a path can be read as it is seen from a folder above the file: by two names at least.
-    fn has_end_of(&self, literal: &Literal) -> bool {
-        let is_path = literal.kind == LiteralKind::Path && literal.text.starts_with('/');
-        let ends = literal.text.match_indices('/').map(|(at, _)| at + 1);
-        let mut ends = ends
-            .map(|at| &literal.text[at..])
-            .filter(|end| end.contains('/'));
-        is_path
-            && ends.any(|end| {
-                self.literals.contains(&Literal {
-                    kind: LiteralKind::Path,
-                    text: end.to_owned(),
-                })
-            })
     }
 
     /// Returns whether a folded text can be read verbatim.
@@ -132,23 +106,49 @@ impl Readable {
         if !may_be {
             return Visibility::Unseen;
         }
-        let cost = self.text.len() as u64;
-        match self.left.get().checked_sub(cost) {
+        match self.left.get().checked_sub(self.text.len() as u64) {
             Some(left) => {
                 self.left.set(left);
-                match self.text.contains(folded) {
-                    true => Visibility::Seen,
-                    false => Visibility::Unseen,
+                if self.text.contains(folded) {
+                    Visibility::Seen
+                } else {
+                    Visibility::Unseen
                 }
             }
             None => Visibility::NotSearched,
         }
     }
 
+    /// Returns whether a summary names an entry, by its id or a beginning of it in brackets.
+    pub(crate) fn names(&self, id: &EntryId) -> bool {
+        let start = &id[..id.floor_char_boundary(ID)];
+        let mut places = self.summaries.match_indices(start);
+        let named = places.any(|(at, _)| {
+            let rest = &self.summaries[at..];
+            let end = rest
+                .find(|c: char| matches!(c, ']' | ',' | ' ' | '\n'))
+                .unwrap_or(rest.len());
+            id.starts_with(&rest[..end])
+        });
+        named && start.len() > 1
+    }
+
     /// Returns how many bytes may still be searched.
     pub(super) fn left(&self) -> u64 {
         self.left.get()
     }
+}
+
+/// Returns a text on one line, white space folded.
+pub(super) fn folded(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.push_str(word);
+    }
+    folded
 }
 
 /// Gives every text of a message, arguments of calls included.

@@ -1,266 +1,272 @@
-//! What was taken out of a context, in the forms in which it is looked up.
+//! What was taken out of a context, and how much of it can still be read.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use session_facts::{ActionKind, SourceMessage, actions, failing, file_calls, open_todos_in};
+use session_model::text::one_line;
+use session_model::tokens::{TokenCount, TokenCounter};
 use session_model::{AgentMessage, EntryId};
 
-use super::literals::{Literal, folded, literals_of, user_text};
-use super::readable::{Readable, Visibility};
-use super::{ContextLoss, KindLoss, LiteralKind, LostText, Verbatim};
-use session_facts::{one_line, rules_in};
-use session_model::tokens::{TokenCount, TokenCounter};
+use super::readable::{Readable, Visibility, folded};
+use super::{ContextLoss, KindLoss, LossKind, LostText};
 
 /// How many of each kind are named, and how long each may be, in characters.
 const NAMED: usize = 10;
 const LONGEST: usize = 160;
+/// How much of the beginning and of the end of a text shows that it is there in part, in characters.
+const EDGE: usize = 40;
 
-/// Where a literal was seen.
-#[derive(Debug, Clone)]
-pub(crate) struct Seen {
-    /// In how many messages.
-    pub times: usize,
-    /// In which message last, counted from the oldest.
-    pub last: usize,
-    /// The entry of that message.
-    pub entry_id: EntryId,
-}
-
-/// What was taken out of a context.
+/// The messages of a context, those among them that were taken out, and their tokens.
 #[derive(Debug, Default)]
 pub(crate) struct Removed {
-    literals: BTreeMap<Literal, Seen>,
-    user_messages: BTreeMap<String, Seen>,
-    rules: BTreeMap<String, Seen>,
+    messages: Vec<SourceMessage>,
+    gone: BTreeSet<EntryId>,
     tokens: TokenCount,
-    messages: usize,
 }
 
 impl Removed {
-    /// Adds a message and its tokens; what is oldest comes first.
-    pub(super) fn add_counted(
-        &mut self,
-        message: &AgentMessage,
-        entry_id: &EntryId,
-        counter: &dyn TokenCounter,
-    ) {
-        if !stands_in(message) {
-            self.tokens += counter.message(message);
-            self.add(message, entry_id);
-        }
+    /// Adds a message that stays: what it does may settle what was taken out.
+    pub(crate) fn add_kept(&mut self, message: SourceMessage) {
+        self.messages.push(message);
     }
 
-    /// Adds tokens that were counted before.
-    pub(crate) fn add_tokens(&mut self, tokens: TokenCount) {
-        self.tokens += tokens;
-    }
-
-    /// Adds a message whose tokens are counted elsewhere; what is oldest comes first.
-    pub(crate) fn add(&mut self, message: &AgentMessage, entry_id: &EntryId) {
-        if stands_in(message) {
+    /// Adds a message that was taken out; the oldest comes first.
+    pub(crate) fn add(&mut self, message: SourceMessage, tokens: TokenCount) {
+        if is_replaced(&message.message) {
             return;
         }
-        self.messages += 1;
-        let seen = Seen {
-            times: 1,
-            last: self.messages,
-            entry_id: entry_id.clone(),
-        };
-        for literal in literals_of(message) {
-            note(&mut self.literals, literal, seen.clone());
-        }
-        if let Some(text) = user_text(message) {
-            for rule in rules_in(&text) {
-                note(&mut self.rules, folded(&rule), seen.clone());
+        self.tokens += tokens;
+        self.gone.insert(message.entry_id.clone());
+        self.messages.push(message);
+    }
+
+    /// Adds what was taken out later; what is in both is taken from the later one.
+    pub(super) fn merge(&mut self, later: Self) {
+        let known: BTreeSet<&EntryId> = later
+            .messages
+            .iter()
+            .map(|message| &message.entry_id)
+            .collect();
+        self.messages
+            .retain(|message| !known.contains(&message.entry_id));
+        self.messages.extend(later.messages);
+        self.gone.extend(later.gone);
+        self.tokens += later.tokens;
+    }
+
+    /// Returns how much of it can be read.
+    pub(crate) fn look_up(&self, readable: &Readable, counter: &dyn TokenCounter) -> ContextLoss {
+        let mut counted = Counted::default();
+        let mut files: BTreeMap<String, &EntryId> = BTreeMap::new();
+        let is_gone = |message: &&SourceMessage| self.gone.contains(&message.entry_id);
+        for source in self.messages.iter().filter(is_gone) {
+            let id = &source.entry_id;
+            if let Some((kind, text)) = text_of(&source.message) {
+                let remains = match remains_of(&text, readable) {
+                    Remains::Gone if readable.names(id) => Remains::Named,
+                    remains => remains,
+                };
+                counted.add(kind, remains, id, &text, counter);
             }
-            note(&mut self.user_messages, folded(&text), seen);
-        }
-    }
-
-    /// Adds what was taken out later.
-    pub(super) fn merge(&mut self, other: Self) {
-        let before = self.messages;
-        self.tokens += other.tokens;
-        self.messages += other.messages;
-        let later = |seen: Seen| Seen {
-            last: seen.last + before,
-            ..seen
-        };
-        for (literal, seen) in other.literals {
-            note(&mut self.literals, literal, later(seen));
-        }
-        for (text, seen) in other.user_messages {
-            note(&mut self.user_messages, text, later(seen));
-        }
-        for (text, seen) in other.rules {
-            note(&mut self.rules, text, later(seen));
-        }
-    }
-
-    /// Returns the tokens of it.
-    pub(crate) fn tokens(&self) -> TokenCount {
-        self.tokens
-    }
-
-    /// Looks everything up.
-    pub(crate) fn look_up(&self, readable: &Readable) -> LookedUp<'_> {
-        let literals = self.literals.iter();
-        LookedUp {
-            literals: Sorted::of(literals, |(literal, _)| readable.has(literal)),
-            messages: Sorted::of(self.user_messages.iter(), |(text, _)| {
-                readable.has_text(text)
-            }),
-            rules: Sorted::of(self.rules.iter(), |(text, _)| readable.has_text(text)),
-            removed: self,
-        }
-    }
-}
-
-/// What is not in context.
-#[derive(Debug)]
-struct Sorted<T> {
-    /// What cannot be read.
-    lost: Vec<T>,
-    /// What was not looked for.
-    not_searched: Vec<T>,
-}
-
-impl<T> Sorted<T> {
-    fn of(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Visibility) -> Self {
-        let mut sorted = Self {
-            lost: Vec::new(),
-            not_searched: Vec::new(),
-        };
-        for item in all {
-            match look(&item) {
-                Visibility::Seen => {}
-                Visibility::Unseen => sorted.lost.push(item),
-                Visibility::NotSearched => sorted.not_searched.push(item),
+            for call in source.message.tool_calls() {
+                files.extend(file_calls(call).into_iter().map(|(_, path)| (path, id)));
             }
         }
-        sorted
-    }
-
-    /// Drops what can be read elsewhere.
-    fn look_again(&mut self, look: impl Fn(&T) -> Visibility) {
-        let unread = |item: &T| look(item) != Visibility::Seen;
-        self.lost.retain(unread);
-        self.not_searched.retain(unread);
-    }
-
-    fn verbatim(&self, total: usize) -> Verbatim {
-        let not_searched = self.not_searched.len();
-        Verbatim {
-            total,
-            verbatim: total - self.lost.len() - not_searched,
-            gone: 0,
-            not_searched,
+        for (path, id) in files {
+            counted.add(
+                LossKind::File,
+                remains_of_path(&path, readable),
+                id,
+                &path,
+                counter,
+            );
         }
+        let done = actions(&self.messages);
+        for at in failing(&done) {
+            let id = &self.messages[done[at].message].entry_id;
+            if let (ActionKind::Command(run), true) = (&done[at].kind, self.gone.contains(id)) {
+                counted.add(
+                    LossKind::FailingCommand,
+                    remains_of(&run.text, readable),
+                    id,
+                    &run.text,
+                    counter,
+                );
+            }
+        }
+        if let Some((at, todos)) = open_todos_in(&self.messages) {
+            let id = &self.messages[at].entry_id;
+            for todo in todos.iter().filter(|_| self.gone.contains(id)) {
+                counted.add(
+                    LossKind::Todo,
+                    remains_of(todo, readable),
+                    id,
+                    todo,
+                    counter,
+                );
+            }
+        }
+        counted.loss(self.tokens)
     }
-}
-
-/// Notes that something was seen later than it was before.
-fn note<K: Ord>(known: &mut BTreeMap<K, Seen>, key: K, mut seen: Seen) {
-    let before = known.get(&key).map_or(0, |before| before.times);
-    seen.times += before;
-    known.insert(key, seen);
 }
 
 /// A summary is replaced by the next one, and the system message in force is said again.
-fn stands_in(message: &AgentMessage) -> bool {
+fn is_replaced(message: &AgentMessage) -> bool {
     matches!(
         message,
         AgentMessage::CompactionSummary(_) | AgentMessage::System(_)
     )
 }
 
-/// What was taken out of a context, each part either in context or not.
-#[derive(Debug)]
-pub(crate) struct LookedUp<'a> {
-    literals: Sorted<(&'a Literal, &'a Seen)>,
-    messages: Sorted<(&'a String, &'a Seen)>,
-    rules: Sorted<(&'a String, &'a Seen)>,
-    removed: &'a Removed,
+/// Returns the words of a message that are looked for; `None` where it has none.
+fn text_of(message: &AgentMessage) -> Option<(LossKind, String)> {
+    let (kind, text) = match message {
+        AgentMessage::User(user) => (LossKind::UserMessage, user.content.joined_text("\n")),
+        AgentMessage::Assistant(answer) => (LossKind::Answer, answer.content.joined_text("\n")),
+        AgentMessage::ToolResult(result) => (LossKind::Result, result.content.joined_text("\n")),
+        AgentMessage::BashExecution(run) => (LossKind::Result, run.output.clone()),
+        AgentMessage::System(_)
+        | AgentMessage::Developer(_)
+        | AgentMessage::Custom(_)
+        | AgentMessage::BranchSummary(_)
+        | AgentMessage::CompactionSummary(_)
+        | AgentMessage::Other { .. } => return None,
+    };
+    text.chars()
+        .any(|letter| !letter.is_whitespace())
+        .then_some((kind, text))
 }
 
-impl<'a> LookedUp<'a> {
-    /// Returns the user's rules that are out of context, white space folded.
-    pub(crate) fn lost_rules(&self) -> &[(&'a String, &'a Seen)] {
-        &self.rules.lost
-    }
+/// How much of something is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Remains {
+    Verbatim,
+    Shortened,
+    Named,
+    Gone,
+    NotSearched,
+}
 
-    /// Returns the user's messages that are out of context, white space folded.
-    pub(crate) fn lost_messages(&self) -> &[(&'a String, &'a Seen)] {
-        &self.messages.lost
-    }
-
-    /// Looks up what is out of context in something that can be read as well.
-    pub(crate) fn add(&mut self, readable: &Readable) {
-        self.literals
-            .look_again(|(literal, _)| readable.has(literal));
-        self.messages
-            .look_again(|(text, _)| readable.has_text(text));
-        self.rules.look_again(|(text, _)| readable.has_text(text));
-    }
-
-    /// Returns the weightiest of what is out of context, by the name of its kind.
-    fn weightiest(&self) -> BTreeMap<&'static str, Vec<LostText>> {
-        let mut lost: BTreeMap<&'static str, Vec<(&str, &Seen)>> = BTreeMap::new();
-        for (literal, seen) in &self.literals.lost {
-            let of_kind = lost.entry(literal.kind.name()).or_default();
-            of_kind.push((literal.text.as_str(), *seen));
+fn remains_of(text: &str, readable: &Readable) -> Remains {
+    // Folding all of a long text is needed only where it begins like something that can be read.
+    let head = start_of(text);
+    match readable.has_text(&head) {
+        Visibility::NotSearched => return Remains::NotSearched,
+        Visibility::Unseen => {
+            return match readable.has_text(&end_of(text)) {
+                Visibility::Seen => Remains::Shortened,
+                Visibility::Unseen => Remains::Gone,
+                Visibility::NotSearched => Remains::NotSearched,
+            };
         }
-        for (name, texts) in [
-            ("rules", &self.rules.lost),
-            ("user_messages", &self.messages.lost),
-        ] {
-            let texts = texts.iter().map(|(text, seen)| (text.as_str(), *seen));
-            lost.entry(name).or_default().extend(texts);
+        Visibility::Seen => {}
+    }
+    match readable.has_text(&folded(text)) {
+        Visibility::Seen => Remains::Verbatim,
+        Visibility::Unseen => Remains::Shortened,
+        Visibility::NotSearched => Remains::NotSearched,
+    }
+}
+
+/// Returns the first words of a text, white space folded.
+fn start_of(text: &str) -> String {
+    let head = text.trim_start();
+    let head = &head[..head.floor_char_boundary(8 * EDGE)];
+    folded(head).chars().take(EDGE).collect()
+}
+
+/// Returns its last ones.
+fn end_of(text: &str) -> String {
+    let tail = text.trim_end();
+    let tail = folded(&tail[tail.ceil_char_boundary(tail.len().saturating_sub(8 * EDGE))..]);
+    let skipped = tail.chars().count().saturating_sub(EDGE);
+    tail.chars().skip(skipped).collect()
+}
+
+fn remains_of_path(path: &str, readable: &Readable) -> Remains {
+    let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+    // By two names at least it is known as seen from a folder above it.
+    let mut known = std::iter::once(path).chain(ends.filter(|end| end.contains('/')));
+    if known.any(|end| readable.has_text(end) == Visibility::Seen) {
+        return Remains::Verbatim;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match readable.has_text(name) {
+        Visibility::Seen => Remains::Named,
+        Visibility::Unseen => Remains::Gone,
+        Visibility::NotSearched => Remains::NotSearched,
+    }
+}
+
+#[derive(Default)]
+struct Counted<'a> {
+    kinds: BTreeMap<LossKind, KindLoss>,
+    gone: BTreeMap<LossKind, Vec<(TokenCount, String, &'a EntryId)>>,
+}
+
+impl<'a> Counted<'a> {
+    fn add(
+        &mut self,
+        kind: LossKind,
+        remains: Remains,
+        id: &'a EntryId,
+        text: &str,
+        counter: &dyn TokenCounter,
+    ) {
+        let figures = self.kinds.entry(kind).or_default();
+        figures.total += 1;
+        match remains {
+            Remains::Verbatim => figures.verbatim += 1,
+            Remains::Shortened => figures.shortened += 1,
+            Remains::Named => figures.named += 1,
+            Remains::NotSearched => figures.not_searched += 1,
+            Remains::Gone => {
+                figures.gone += 1;
+                let gone = self.gone.entry(kind).or_default();
+                gone.push((size_of(text, counter), one_line(text, LONGEST), id));
+                if gone.len() > 64 * NAMED {
+                    keep_largest(gone);
+                }
+            }
         }
-        lost.retain(|_, texts| !texts.is_empty());
-        let weightiest = lost.into_iter().map(|(name, mut texts)| {
-            texts.sort_by_key(|(text, seen)| (Reverse(seen.times), Reverse(seen.last), *text));
-            let texts = texts.into_iter().take(NAMED).map(|(text, seen)| LostText {
-                text: one_line(text, LONGEST),
-                entry_id: seen.entry_id.clone(),
-                times: seen.times,
+    }
+
+    fn loss(mut self, removed_tokens: TokenCount) -> ContextLoss {
+        let mut loss = ContextLoss {
+            removed_tokens,
+            ..ContextLoss::default()
+        };
+        for kind in LossKind::ALL {
+            let figures = self.kinds.remove(kind).unwrap_or_default();
+            loss.in_part |= figures.not_searched > 0;
+            loss.kinds.insert(kind.name(), figures);
+            let Some(mut gone) = self.gone.remove(kind) else {
+                continue;
+            };
+            keep_largest(&mut gone);
+            let texts = gone.into_iter().map(|(tokens, text, id)| LostText {
+                text,
+                entry_id: id.clone(),
+                tokens,
             });
-            (name, texts.collect())
-        });
-        weightiest.collect()
+            loss.weightiest.insert(kind.name(), texts.collect());
+        }
+        loss
     }
+}
 
-    /// Returns the figures.
-    pub(crate) fn loss(&self) -> ContextLoss {
-        let mut kinds: BTreeMap<&'static str, KindLoss> = LiteralKind::ALL
-            .map(|kind| (kind.name(), KindLoss::default()))
-            .into();
-        for literal in self.removed.literals.keys() {
-            let kind = kinds.entry(literal.kind.name()).or_default();
-            kind.total += 1;
-            kind.in_context += 1;
-        }
-        for (literal, _) in &self.literals.lost {
-            let kind = kinds.entry(literal.kind.name()).or_default();
-            kind.in_context -= 1;
-            // It was read from its entry just now.
-            kind.recoverable += 1;
-        }
-        for (literal, _) in &self.literals.not_searched {
-            let kind = kinds.entry(literal.kind.name()).or_default();
-            kind.in_context -= 1;
-            kind.not_searched += 1;
-        }
-        let messages = self.messages.verbatim(self.removed.user_messages.len());
-        let rules = self.rules.verbatim(self.removed.rules.len());
-        let not_searched = self.literals.not_searched.len();
-        ContextLoss {
-            removed_tokens: self.removed.tokens,
-            kinds,
-            user_messages: messages,
-            rules,
-            weightiest: self.weightiest(),
-            in_part: not_searched + messages.not_searched + rules.not_searched > 0,
-        }
-    }
+/// Keeps the largest; of equal ones the newest.
+fn keep_largest(gone: &mut Vec<(TokenCount, String, &EntryId)>) {
+    gone.reverse();
+    gone.sort_by_key(|(tokens, ..)| Reverse(*tokens));
+    gone.truncate(NAMED);
+}
+
+/// Returns about how many tokens a text has: of a very long one by its beginning.
+fn size_of(text: &str, counter: &dyn TokenCounter) -> TokenCount {
+    let head = &text[..text.floor_char_boundary(4096)];
+    counter
+        .text(head)
+        .scaled(text.len() as u64, head.len() as u64)
 }

@@ -1,76 +1,26 @@
-//! Literals, quotes, and reports on small sessions.
+//! Quotes, and reports on small sessions.
 
-use std::collections::BTreeSet;
+use session_model::{ContextRules, decode_bytes};
 
-use session_model::{ContextRules, build_context, decode_bytes};
-
-use super::literals::add_prose;
 use super::quote_search::{Claims, Verdict};
-use super::quotes::quotes_of_user;
+use super::quotes::quotes;
 use super::readable::{Readable, Visibility};
-use super::{LiteralKind, LossReport, Removed, Verbatim, loss_report};
+use super::{KindLoss, LossKind, LossReport, loss_report};
 use crate::rules::Profile;
 
-fn prose(text: &str) -> Vec<String> {
-    let mut found = BTreeSet::new();
-    add_prose(text, &mut found);
-    found
-        .into_iter()
-        .map(|literal| format!("{} {}", literal.kind.name(), literal.text))
-        .collect()
-}
-
 #[test]
-fn prose_is_taken_apart() {
-    assert_eq!(
-        prose("Look at `src/store/mod.rs:12`, then (see https://x.example/a?b=1)."),
-        ["path src/store/mod.rs", "url https://x.example/a?b=1"]
-    );
-    assert_eq!(
-        prose("The timeout is 30 s, not 1,500ms; keep 85% of 12 and step 3."),
-        ["number 1500 ms", "number 30 s", "number 85 %"]
-    );
-    assert_eq!(
-        prose(
-            "parse_line() calls Decoder::push, `readBlock` and retry(); either/or and and/or are words"
-        ),
-        [
-            "identifier Decoder::push",
-            "identifier parse_line",
-            "identifier readBlock",
-            "identifier retry"
-        ]
-    );
-    assert_eq!(
-        prose("plain words, 1/2 and 3.5 of them; e.g. nothing..."),
-        Vec::<String>::new()
-    );
-    assert_eq!(
-        prose("README.md and ./run and ~/x"),
-        ["path ./run", "path README.md", "path ~/x"]
-    );
-}
-
-#[test]
-fn only_quotes_of_the_user_are_held_against_the_user() {
+fn what_is_in_marks_and_behind_signs_is_a_quote() {
     let summary = "## Goal\nThe user said \"never touch the lock file\" and “keep it small, please”.\n\
-        The error was \"no such file or directory\".\n## User messages\n- \"make the parser fast\"\n\
-        ## Next\n- \"some other long quote\"\n```\nuser \"in a fence it is code\"\n```\n";
+        > make the parser fast\n> ok\nThe tool printed \"x\". 「設定を変えないでくださいと言いました」";
     assert_eq!(
-        quotes_of_user(summary),
+        quotes(summary),
         [
             "never touch the lock file",
             "keep it small, please",
-            "make the parser fast"
+            "make the parser fast",
+            "設定を変えないでくださいと言いました"
         ]
     );
-}
-
-#[test]
-fn a_fence_that_is_never_closed_hides_nothing() {
-    let summary = "```rust\nuser \"in a fence it is code\"\n````\nuser \"still in that fence, too\"\n```\n\
-        ~~~\nThe user said \"delete every backup now\"\n";
-    assert_eq!(quotes_of_user(summary), ["delete every backup now"]);
 }
 
 /// Returns whether each quote is in what was said, comparing at most so many bytes.
@@ -146,12 +96,6 @@ fn quotes_that_are_all_alike_are_not_compared_without_end() {
     assert_eq!(verdicts(&quotes, &before, 1 << 20)[0], Verdict::Found);
 }
 
-#[test]
-fn fences_that_are_never_closed_are_looked_at_once() {
-    let summary = "```rust\n".repeat(100_000) + "The user said \"delete every backup now\"";
-    assert_eq!(quotes_of_user(&summary), ["delete every backup now"]);
-}
-
 /// Returns a session whose lines are `role text`, compacted with this summary so that the last message stays.
 fn lines(said: &[(&str, &str)], summary: &str) -> Vec<u8> {
     let mut lines = vec![serde_json::json!({"type": "session", "version": 3, "id": "s"})];
@@ -187,7 +131,7 @@ fn session(said: &[(&str, &str)], summary: &str) -> LossReport {
 const SAID: [(&str, &str); 4] = [
     (
         "user",
-        "Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms.",
+        "Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms, whatever the form of the input is.\n\nThat is all.",
     ),
     (
         "assistant",
@@ -197,103 +141,65 @@ const SAID: [(&str, &str); 4] = [
     ("assistant", "done; src/parse.rs is fast"),
 ];
 
+/// Writes the figures of a kind: total, verbatim, shortened, named, gone.
+fn figures(report: &LossReport, kind: LossKind) -> [usize; 5] {
+    let KindLoss {
+        total,
+        verbatim,
+        shortened,
+        named,
+        gone,
+        ..
+    } = report.compactions[0].loss.of(kind);
+    [total, verbatim, shortened, named, gone]
+}
+
 #[test]
-fn what_a_summary_leaves_out_is_recoverable() {
+fn messages_are_verbatim_shortened_named_or_gone() {
+    let check = |summary: &str, want| {
+        let report = session(&SAID, summary);
+        assert_eq!(figures(&report, LossKind::UserMessage), want, "{summary}");
+    };
+    check("nothing", [2, 0, 0, 0, 2]);
+    // Quotes stand behind their marks, and blank lines are passed over.
+    let whole = "user [e0]\n> Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms, whatever the form of the input is.\n> That is all.\nuser [e2]\n> good";
+    check(whole, [2, 2, 0, 0, 0]);
+    let cut = "user [e0]\n> Never touch Cargo.lock. Make src/parse.rs read\n[... 40 characters left out, entry e0]";
+    check(cut, [2, 0, 1, 0, 1]);
+    check("see [e0] and [e2]", [2, 0, 0, 2, 0]);
+    let report = session(&SAID, "nothing");
+    let texts = &report.compactions[0].loss.weightiest["user_messages"];
+    assert_eq!(texts[0].entry_id.as_str(), "e0");
+    assert_eq!(texts[1].text, "good");
+}
+
+#[test]
+fn a_quote_that_no_entry_contains_is_invented() {
     let report = session(
         &SAID,
-        "## Goal\nThe user said \"be quick about it\".\nThe user sees \"lines per second\".",
+        "The user said \"never touch cargo.lock\" and \"delete every backup now\"; it shows \"lines per second\".",
     );
-    let loss = &report.compactions[0];
-    let kind = |kind: LiteralKind| loss.loss.kinds[kind.name()];
-    // The file is named by what stays; the rest is out of context.
-    assert_eq!(
-        (
-            kind(LiteralKind::Path).total,
-            kind(LiteralKind::Path).in_context
-        ),
-        (3, 1)
-    );
-    assert_eq!(kind(LiteralKind::Path).recoverable, 2);
-    assert_eq!(kind(LiteralKind::Number).recoverable, 2);
-    assert_eq!(kind(LiteralKind::Identifier).recoverable, 1);
-    assert_eq!(
-        (
-            loss.loss.user_messages.total,
-            loss.loss.user_messages.verbatim
-        ),
-        (2, 0)
-    );
-    assert_eq!((loss.loss.rules.total, loss.loss.rules.verbatim), (1, 0));
-    assert_eq!(loss.invented, ["be quick about it"]);
-    assert!(report.totals.loss.kinds.values().all(|kind| kind.gone == 0));
+    assert_eq!(report.compactions[0].invented, ["delete every backup now"]);
     assert_eq!(report.totals.invented, 1);
 }
 
 #[test]
-fn what_a_summary_keeps_is_in_the_context() {
-    let summary = "## Goal\nThe user said: \"Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms.\"\n\
-        - parse_line in /work/src/parse.rs, docs/form.md\n\"good\"";
-    let report = session(&SAID, summary);
-    let loss = &report.compactions[0];
-    for (name, kind) in &loss.loss.kinds {
-        assert_eq!(kind.in_context, kind.total, "{name}");
-    }
-    assert_eq!(loss.loss.user_messages.verbatim, 2);
-    assert_eq!(loss.loss.rules.verbatim, 1);
-    assert!(loss.invented.is_empty());
+fn what_was_searched_too_much_is_not_searched() {
+    let mut readable = Readable::searching(40);
+    readable.add_summary("look at the zebra in the herd");
+    readable.finish();
+    assert_eq!(readable.has_text("the zebra"), Visibility::Seen);
+    assert_eq!(readable.has_text("an okapi"), Visibility::Unseen);
+    assert_eq!(readable.has_text("the herd"), Visibility::NotSearched);
 }
 
 #[test]
-fn a_report_can_be_stopped() {
-    let counter = Profile::Own.counter();
-    let session = decode_bytes(lines(&SAID, "a summary"));
+fn a_report_stops_when_it_is_told_to() {
+    let session = decode_bytes(lines(&SAID, "x"));
     let path = session.tree.path(session.tree.leaf());
+    let counter = Profile::Own.counter();
     assert_eq!(
         loss_report(&path, ContextRules::Own, counter, &mut || false),
         None
-    );
-}
-
-#[test]
-fn what_is_not_searched_for_is_counted_apart() {
-    let mut readable = Readable::searching(60);
-    readable.add_text("look at the zebra in the herd");
-    readable.finish();
-    assert_eq!(readable.has_text("the zebra"), Visibility::Seen);
-    // What shares no piece with the text costs nothing.
-    for _ in 0..9 {
-        assert_eq!(readable.has_text("cow and calf"), Visibility::Unseen);
-    }
-    assert_eq!(readable.has_text("in the herd"), Visibility::Seen);
-    assert_eq!(readable.has_text("the zebra"), Visibility::NotSearched);
-
-    let session = decode_bytes(lines(&[("user", "Never touch the lock file.")], "a"));
-    let path = session.tree.path(session.tree.leaf());
-    let mut removed = Removed::default();
-    for (id, message) in build_context(&path, ContextRules::Own).messages() {
-        removed.add(message, id);
-    }
-    let mut readable = Readable::searching(3);
-    readable.add_text("Never touch the lock file. That is what was said.");
-    readable.finish();
-    let loss = removed.look_up(&readable).loss();
-    let apart = Verbatim {
-        total: 1,
-        verbatim: 0,
-        gone: 0,
-        not_searched: 1,
-    };
-    assert_eq!((loss.user_messages, loss.rules), (apart, apart));
-    assert!(loss.in_part);
-}
-
-#[test]
-fn defused_tags_are_found_as_they_were_written() {
-    let mut readable = Readable::default();
-    readable.add_text("the user said: keep the &lt;summary> tag");
-    readable.finish();
-    assert_eq!(
-        readable.has_text("keep the <summary> tag"),
-        Visibility::Seen
     );
 }

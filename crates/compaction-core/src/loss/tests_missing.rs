@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use session_model::{ContextRules, Decoded, decode_bytes};
 
-use super::{CompactionLoss, KindLoss, LossReport, Missing, Verbatim, loss_report};
+use super::{CompactionLoss, LossKind, LossReport, Missing, loss_report};
 use crate::rules::Profile;
 
 fn decoded(lines: &[Value]) -> Decoded {
@@ -29,7 +29,7 @@ fn says(role: &str, text: &str) -> Value {
     json!({"role": role, "content": [{"type": "text", "text": text}]})
 }
 
-/// Returns a session with a compaction of ours, its record of what it put out of context included.
+/// Returns a session with a compaction.
 fn compacted() -> Vec<Value> {
     let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/p"});
     let asks = says(
@@ -48,54 +48,31 @@ fn compacted() -> Vec<Value> {
         message("e4", Some("e3"), &says("assistant", &"words ".repeat(400))),
         message("e5", Some("e4"), &says("user", "and now the rest")),
     ];
-    let mut compaction = json!({
+    lines.push(json!({
         "type": "compaction", "id": "k", "parentId": "e5", "summary": "We read docs/one.md.",
         "firstKeptEntryId": "e5", "tokensBefore": 9,
-    });
-    lines.push(compaction.clone());
-    compaction["details"] = json!({ "loss": only(&decoded(&lines)).loss.details() });
-    lines[6] = compaction;
+    }));
     lines
-}
-
-const fn kind(total: usize, in_context: usize, recoverable: usize, gone: usize) -> KindLoss {
-    KindLoss {
-        total,
-        in_context,
-        recoverable,
-        gone,
-        not_searched: 0,
-    }
 }
 
 #[test]
 fn a_whole_file_has_lost_nothing() {
     let loss = only(&decoded(&compacted()));
     assert_eq!(loss.missing, Missing::default());
-    assert_eq!(loss.loss.kinds["path"], kind(3, 1, 2, 0));
-    assert_eq!(loss.loss.rules.gone, 0);
+    assert_eq!(loss.loss.of(LossKind::UserMessage).total, 2);
 }
 
 #[test]
-fn what_lines_said_that_are_not_there_any_more_is_gone() {
+fn lines_that_are_missing_are_gaps() {
     // The beginning, a line in the middle, and what the compaction keeps as well.
-    let cases: [(&[usize], Missing, KindLoss); 3] = [
-        (&[1], gaps(1), kind(3, 1, 1, 1)),
-        (&[2], gaps(1), kind(2, 0, 1, 1)),
-        (&[1, 2, 3, 4, 5], gaps(1), kind(2, 0, 0, 2)),
-    ];
-    for (without, missing, paths) in cases {
+    for without in [&[1][..], &[2], &[1, 2, 3, 4, 5]] {
         let mut lines = compacted();
         for line in without.iter().rev() {
             lines.remove(*line);
         }
         let session = decoded(&lines);
-        let loss = only(&session);
-        assert_eq!(loss.missing, missing, "{without:?}");
-        assert_eq!(loss.loss.kinds["path"], paths, "{without:?}");
-        let totals = report(&session).totals;
-        assert_eq!(totals.loss.kinds["path"].gone, paths.gone, "{without:?}");
-        assert_eq!(totals.missing, missing, "{without:?}");
+        assert_eq!(only(&session).missing, gaps(1), "{without:?}");
+        assert_eq!(report(&session).totals.missing, gaps(1), "{without:?}");
     }
 }
 
@@ -107,38 +84,6 @@ fn gaps(gaps: usize) -> Missing {
 }
 
 #[test]
-fn rules_and_messages_of_lost_lines_are_gone() {
-    let mut lines = compacted();
-    lines.remove(1);
-    let loss = only(&decoded(&lines)).loss;
-    let gone = Verbatim {
-        total: 2,
-        gone: 2,
-        ..Verbatim::default()
-    };
-    assert_eq!(loss.rules, gone);
-    assert_eq!((loss.user_messages.total, loss.user_messages.gone), (2, 1));
-}
-
-#[test]
-fn without_a_record_only_the_gap_is_known() {
-    let mut lines = compacted();
-    lines[6]["details"] = Value::Null;
-    lines.remove(1);
-    let loss = only(&decoded(&lines));
-    assert_eq!(loss.missing, gaps(1));
-    assert_eq!(loss.loss.kinds["path"], kind(2, 1, 1, 0));
-}
-
-#[test]
-fn a_record_of_other_rules_is_no_loss() {
-    let mut lines = compacted();
-    lines[6]["details"]["loss"]["kinds"]["path"]["total"] = json!(99);
-    let loss = only(&decoded(&lines));
-    assert_eq!(loss.loss.kinds["path"], kind(3, 1, 2, 0));
-}
-
-#[test]
 fn an_entry_that_cannot_be_read_is_missing() {
     // Its head can be read, what it says cannot.
     let damaged = r#"{"type":"message","id":"e1","parentId":null,"message":{"role":"user",}}"#;
@@ -147,7 +92,6 @@ fn an_entry_that_cannot_be_read_is_missing() {
     let damaged = lines.join("\n") + "\n";
     let loss = only(&decode_bytes(damaged.into_bytes()));
     assert_eq!((loss.missing.entries, loss.missing.gaps), (1, 0));
-    assert_eq!(loss.loss.kinds["path"], kind(3, 1, 1, 1));
 }
 
 #[test]

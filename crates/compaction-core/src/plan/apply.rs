@@ -1,18 +1,22 @@
 //! From a plan and the answers of a summarizer to the entries that are appended.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use session_facts::{RESTORED_CONTEXT, SourceMessage};
 use session_model::json::{Members, RawJson};
+use session_model::text::one_line;
 use session_model::{
     AgentMessage, CompactionDraft, CustomMessageDraft, EntryDraft, FirstKept, MessageDraft,
     SummaryMessage, acknowledgement, resumed,
 };
 
-use crate::ledger::{LedgerBlock, LedgerKind};
-use crate::loss::ContextLoss;
-use crate::plan::verify::Verified;
+use crate::ledger::LedgerBlock;
+use crate::loss::{ContextLoss, Readable, Removed};
+use crate::outline::{Form, Outline, OutlineBudget};
 use crate::plan::{CompactionPlan, Disposition, Elision, prefix_cap, prompt_hash};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
-use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use session_model::tokens::TokenCount;
@@ -23,8 +27,15 @@ pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\
 /// What stands for the history when there is none before a split turn.
 pub const NO_PRIOR_HISTORY: &str = "No prior history.";
 
+/// The longest line for lists, in characters.
+const SHORT: usize = 120;
+
+/// Of the context, a compaction saves at least one part in so many.
+const LEAST_SAVED: u64 = 50;
+
 /// Why a plan could not be applied. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ApplyError {
     /// An answer cannot be used.
     #[error(transparent)]
@@ -39,15 +50,26 @@ pub enum ApplyError {
         /// The threshold.
         threshold: TokenCount,
     },
-    /// Too little of what can be checked stays in context (`compaction.verify.mode = gate`).
+    /// The prose keeps clearly less than an outline would: a refusal, or continued work.
     #[error(
-        "only {percent}% of what can be checked would stay in context; compaction.verify.minimumPercent asks for {minimum}%; lower it, or set compaction.verify.mode=repair to accept what can be kept"
+        "the summary names {found} of the {names} files, failing commands and words of the newest request that it must keep"
     )]
-    Unverified {
-        /// The share that stays in context, in percent.
-        percent: u8,
-        /// The least that is allowed.
-        minimum: u8,
+    Worthless {
+        /// How many names are in it.
+        found: usize,
+        /// How many there are.
+        names: usize,
+    },
+    /// The prose repeats the instructions.
+    #[error("the summary repeats what was asked")]
+    Echo,
+    /// The context would hardly get smaller.
+    #[error("the compaction would save only {} of {before} tokens", before.saturating_sub(*after))]
+    SavesLittle {
+        /// Tokens before.
+        before: TokenCount,
+        /// Tokens after.
+        after: TokenCount,
     },
     /// The context would not get smaller.
     #[error("the context would not get smaller: {before} tokens before, {after} after")]
@@ -68,15 +90,21 @@ pub struct AppliedCompaction {
     pub summary: String,
     /// Tokens of the context after, in the measure of the plan's decisions.
     pub tokens_after: TokenCount,
-    /// The facts that follow the prose in the summary.
+    /// What follows the prose of a model in the summary.
     pub ledger: LedgerBlock,
     /// What leaves the context; `None` where it was not looked up.
     pub loss: Option<ContextLoss>,
     /// Who wrote the prose of the summary.
     pub summarizer: Summarizer,
+    messages: Vec<Arc<AgentMessage>>,
 }
 
 impl AppliedCompaction {
+    /// Returns the messages of the context after it: the system message in force, the summary, and what stays.
+    pub fn messages(&self) -> &[Arc<AgentMessage>] {
+        &self.messages
+    }
+
     /// Keeps a provider's payload, verbatim, under `key` of the entry's `preserveData`.
     pub fn preserve(&mut self, key: &str, payload: &RawJson) {
         if let Some(compaction) = self.compaction() {
@@ -159,19 +187,38 @@ impl CompactionPlan {
             Profile::Own => escape_ledger(prose),
             Profile::Pi => prose.to_owned(),
         };
-        let ledger = self.ledger_for(&merged, &summarizer);
-        let short_summary = short_summary(&merged, &ledger);
-        let tags = self.files.tags(self.file_list_limit, &ledger.files);
-        let Verified {
-            summary,
-            ledger,
-            loss,
-        } = self.verified(&merged, ledger, &tags)?;
+        let is_outline = matches!(
+            summarizer,
+            Summarizer::Extractive
+                | Summarizer::Native {
+                    readable: false,
+                    ..
+                }
+        );
+        let ledger = match is_outline {
+            true => LedgerBlock::default(),
+            false => self.ledger.clone(),
+        };
+        if self.profile == Profile::Own
+            && !is_outline
+            && !matches!(summarizer, Summarizer::Hook { .. })
+        {
+            self.check_worth(&merged)?;
+        }
+        let short_summary = short_summary(&merged, &self.outline);
+        let tags = self.files.tags(self.file_list_limit);
+        let summary = format!("{merged}{}{tags}", ledger.text);
         let tokens_after = self.tokens_after(&summary);
         let before = self.tokens_in_context();
         if self.profile == Profile::Own {
             if tokens_after >= before {
                 return Err(ApplyError::Inflated {
+                    before,
+                    after: tokens_after,
+                });
+            }
+            if before.saturating_sub(tokens_after) < before.scaled(1, LEAST_SAVED) {
+                return Err(ApplyError::SavesLittle {
                     before,
                     after: tokens_after,
                 });
@@ -184,6 +231,7 @@ impl CompactionPlan {
                 });
             }
         }
+        let loss = (self.profile == Profile::Own).then(|| self.loss_with(&summary));
         let mut details = self.details(&summarizer, tokens_after);
         if let Some(hash) = prompt_hash(self.requests(), &summarizer) {
             details["promptHash"] = json!(hash);
@@ -214,6 +262,7 @@ impl CompactionPlan {
         drafts.extend(self.attachments());
         drafts.extend(self.pending_draft());
         Ok(AppliedCompaction {
+            messages: self.messages_after(&summary),
             drafts,
             summary,
             tokens_after,
@@ -221,6 +270,101 @@ impl CompactionPlan {
             loss,
             summarizer,
         })
+    }
+
+    /// Returns the outline as a summary: the extractive summary, without its lists of files.
+    pub fn extractive_text(&self) -> String {
+        let counter = self.profile.counter();
+        let tags = counter.text(&self.files.tags(self.file_list_limit));
+        let form = Form {
+            with_answers: true,
+            with_ids: true,
+        };
+        let budget = OutlineBudget {
+            tokens: self.summary_cap.saturating_sub(tags),
+            pins: self.pin_budget,
+        };
+        self.outline.summary(form, budget, counter)
+    }
+
+    /// Returns what carries out the plan without a model.
+    ///
+    /// # Errors
+    ///
+    /// [`ApplyError`] when the result would not be smaller than the context.
+    pub fn extractive(&self) -> Result<AppliedCompaction, ApplyError> {
+        self.apply_prose(&self.extractive_text(), Summarizer::Extractive)
+    }
+
+    /// Returns how much of what leaves the context can be read with this summary.
+    fn loss_with(&self, summary: &str) -> ContextLoss {
+        let counter = self.profile.counter();
+        let tokens: BTreeMap<_, _> = self
+            .entries
+            .iter()
+            .map(|entry| (&entry.entry_id, entry.tokens))
+            .collect();
+        let mut removed = Removed::default();
+        let mut readable = Readable::default();
+        readable.add_summary(summary);
+        let mut remove = |source: &SourceMessage| {
+            let tokens = tokens.get(&source.entry_id).copied().unwrap_or_default();
+            removed.add(source.clone(), tokens);
+        };
+        for source in self.requests().iter().flat_map(|request| &request.source) {
+            remove(source);
+        }
+        let elisions: BTreeMap<_, _> = self
+            .elisions
+            .iter()
+            .map(|elision| (&elision.entry_id, elision))
+            .collect();
+        for source in &self.short.source {
+            match elisions.get(&source.entry_id) {
+                Some(elision) => {
+                    readable.add(&source.message.with_content(elision.replacement.clone()));
+                    remove(source);
+                }
+                None => readable.add(&source.message),
+            }
+        }
+        for source in self
+            .short
+            .source
+            .iter()
+            .filter(|source| !elisions.contains_key(&source.entry_id))
+        {
+            removed.add_kept(source.clone());
+        }
+        let restored = self.restored.as_ref();
+        if let Some(content) = restored.and_then(|restored| restored.content.as_ref()) {
+            readable.add_content(content);
+        }
+        if let Some(pending) = &self.pending {
+            readable.add(&AgentMessage::Assistant(pending.clone()));
+        }
+        readable.finish();
+        removed.look_up(&readable, counter)
+    }
+
+    /// Returns the messages of the context after, with this summary in it.
+    fn messages_after(&self, summary: &str) -> Vec<Arc<AgentMessage>> {
+        let in_place = self.profile == Profile::Pi;
+        let system = self.system.clone().filter(|_| !in_place);
+        let system = system.map(AgentMessage::System);
+        let summary = AgentMessage::CompactionSummary(SummaryMessage {
+            summary: summary.to_owned(),
+            timestamp: None,
+        });
+        let front = system.into_iter().chain([summary]).map(Arc::new);
+        let kept = self.short.source.iter().map(|source| {
+            let mut elisions = self.elisions.iter();
+            match elisions.find(|elision| elision.entry_id == source.entry_id) {
+                Some(elision) => Arc::new(source.message.with_content(elision.replacement.clone())),
+                None => source.message.clone(),
+            }
+        });
+        front.chain(kept).collect()
     }
 
     /// Returns the estimate of the context as it is.
@@ -251,7 +395,7 @@ impl CompactionPlan {
     /// Returns the estimate of the context after, with the largest prose that is useful in it.
     pub(super) fn most_tokens_after(&self) -> TokenCount {
         let counter = self.profile.counter();
-        let tags = counter.text(&self.files.tags(self.file_list_limit, &self.ledger.files));
+        let tags = counter.text(&self.files.tags(self.file_list_limit));
         let resume = match self.restored {
             Some(_) => counter.text(&resumed("")),
             None => TokenCount::ZERO,
@@ -336,16 +480,22 @@ impl CompactionPlan {
     }
 }
 
-/// Returns the first sentence of the goal, or of the first message of the user where the prose names none.
-fn short_summary(prose: &str, ledger: &LedgerBlock) -> Option<String> {
-    let firsts = ledger.items.iter();
-    let mut firsts = firsts.filter(|item| item.kind == LedgerKind::FirstMessage);
-    let named = session_facts::short_summary(prose);
-    let short = match named.is_empty() {
-        false => named,
-        true => session_facts::short_summary(&firsts.next()?.text),
+/// Returns one line about the session, for lists: the first line of the goal that the prose names, or of the first request.
+fn short_summary(prose: &str, outline: &Outline) -> Option<String> {
+    const HEADINGS: [&str; 3] = ["## Goal\n", "## Objective\n", "## Original Request\n"];
+    let goal = HEADINGS
+        .iter()
+        .find_map(|heading| Some(prose.split_once(heading)?.1));
+    let words = |text: &str| {
+        let mut lines = text
+            .lines()
+            .map(|line| line.trim_start_matches(['>', '-', '*', ' ']).trim());
+        lines
+            .find(|line| !line.is_empty() && *line != "(none)")
+            .map(|line| one_line(line, SHORT))
     };
-    Some(short).filter(|short| !short.is_empty())
+    goal.and_then(|goal| words(goal.split("\n#").next().unwrap_or(goal)))
+        .or_else(|| words(outline.first_request()?))
 }
 
 /// Returns the summary that the answers make up, and who wrote it.

@@ -9,7 +9,7 @@ use session_model::{
 
 use crate::cut::{CutItem, CutPoint};
 use crate::files::{FileCalls, FileOps};
-use crate::ledger::{LedgerBlock, LedgerKind};
+use crate::ledger::LedgerBlock;
 use crate::plan::requests::RequestSource;
 use crate::request::RequestKind;
 use crate::restore::{self, Outcome, Restored};
@@ -98,7 +98,7 @@ pub(super) fn list_limit(
     };
     let share = threshold.tokens.scaled(1, 16).max(TokenCount(256));
     let mut limit = setting;
-    while limit > 1 && counter.text(&files.tags(Some(limit), &[])) > share {
+    while limit > 1 && counter.text(&files.tags(Some(limit))) > share {
         limit /= 2;
     }
     limit
@@ -196,9 +196,7 @@ pub(super) fn planned_entries(
     dispositions: &[Disposition],
     ledger: &LedgerBlock,
 ) -> Vec<PlannedEntry> {
-    let pins = ledger.items.iter();
-    let pins = pins.filter(|item| item.kind == LedgerKind::Pin);
-    let pinned: BTreeSet<&EntryId> = pins.map(|item| &item.entry_id).collect();
+    let pinned: BTreeSet<&EntryId> = ledger.pinned.iter().collect();
     let rows = context.entries.iter().zip(items).zip(dispositions);
     let planned = rows.map(|((projected, item), disposition)| PlannedEntry {
         entry_id: projected.entry.id.clone(),

@@ -10,14 +10,14 @@ use session_model::{
     json::{Members, RawJson},
 };
 
-use crate::ledger::{LedgerBudget, PathFacts, Shares, pinned_entries};
+use crate::ledger::LedgerReader;
 use crate::measure::measure;
-use crate::plan::bounds::LEDGER_SHARE;
+use crate::outline::OutlineBudget;
+use crate::pins::pinned_entries;
 use crate::plan::oversized::cut_output;
 use crate::plan::{CompactionPlan, NothingToDo, PlanHash, PlanOptions, notice, prune_mark};
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
-use session_facts::rules_in;
 use session_model::tokens::{TokenCount, TokenCounter};
 
 /// An entry of the kept range whose content is replaced by a shorter one.
@@ -39,20 +39,16 @@ const EDGE: usize = 800;
 /// Texts up to this size are not elided, in tokens.
 const SMALL: TokenCount = TokenCount(600);
 
-/// How often it is asked anew what the rules in what is shortened take, before the most that they may take counts.
-const ROUNDS: usize = 8;
-
 /// Makes room until the context after the plan is below the threshold, with the largest summary that is allowed and its
 /// file tags counted in. When that is not enough, the plan is refused.
 ///
-/// The ledger gives way first, down to pins and rules; only then is something in the kept range elided. What is elided is
-/// out of context, so the ledger lists its rules, and where that takes room, more is elided. What is left below the
+/// The ledger gives way first, down to pins; only then is something in the kept range elided. What is left below the
 /// threshold in the end is the ledger's again.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
-    (path, read): (&SessionPath<'_>, &PathFacts),
+    path: &SessionPath<'_>,
     context: &SessionContext,
-    (options, asked): (&PlanOptions, LedgerBudget),
+    (options, asked): (&PlanOptions, OutlineBudget),
 ) -> Result<(), NothingToDo> {
     let counter = options.profile.counter();
     let Some(threshold) = plan.threshold.as_ref().map(|threshold| threshold.tokens) else {
@@ -61,67 +57,28 @@ pub(super) fn rescue(
     if plan.most_tokens_after() <= threshold {
         return Ok(());
     }
-    let first_kept = plan.cut.first_kept();
+    let ledger = |plan: &CompactionPlan, tokens| {
+        let budget = OutlineBudget { tokens, ..asked };
+        plan.outline.ledger(LedgerReader::Session, budget, counter)
+    };
+    plan.ledger = ledger(plan, TokenCount::ZERO);
     let mut pinned = pinned(path, options);
     // What is shortened to its share stays at that.
-    let before: BTreeSet<EntryId> = plan.elisions.iter().map(|it| it.entry_id.clone()).collect();
-    pinned.extend(before.iter().cloned());
-    let setting = &options.settings.compaction.ledger;
-    let most = setting.budget(options.window, plan.threshold.as_ref());
-    let mut elided: Vec<(usize, Elision)> = Vec::new();
-    let mut least = None;
-    let mut rounds = 0;
-    let (ledger, budget, saved) = loop {
-        let ids = elided.iter().map(|(_, elision)| elision.entry_id.clone());
-        let ids: BTreeSet<EntryId> = ids.chain(before.iter().cloned()).collect();
-        let saved: TokenCount = elided.iter().map(|(_, elision)| elision.saved).sum();
-        // What is shortened goes as well.
-        let budget = LedgerBudget {
-            ledger: most.min(asked.ledger + saved.scaled(1, LEDGER_SHARE)),
-            ..asked
-        };
-        let ledger = read.ledger(context, first_kept, &ids);
-        plan.ledger = ledger.fit_as(Shares::RulesAlone, budget, counter);
-        least.get_or_insert(plan.ledger.tokens);
-        let mut excess = plan.most_tokens_after().saturating_sub(threshold);
-        if rounds >= ROUNDS && excess > saved {
-            excess += most;
-        }
-        rounds += 1;
-        let kept = first_kept..context.entries.len();
-        let more = elide(context, kept, &pinned, excess, counter, Rules::Go);
-        if more.len() <= elided.len() {
-            break (ledger, budget, saved);
-        }
-        elided = more;
-    };
-    let after = plan.most_tokens_after().saturating_sub(saved);
-    let rest = after.saturating_sub(plan.ledger.tokens);
-    let room = threshold.saturating_sub(rest);
-    // Nothing else can be elided: the ledger does with what is left, but not without the rules of what is summarized.
-    if rest > threshold || room < plan.ledger.tokens.min(least.unwrap_or_default()) {
+    pinned.extend(plan.elisions.iter().map(|it| it.entry_id.clone()));
+    let excess = plan.most_tokens_after().saturating_sub(threshold);
+    let kept = plan.cut.first_kept()..context.entries.len();
+    for (place, elision) in elide(context, kept, &pinned, excess, counter) {
+        plan.shorten(place, elision);
+    }
+    let after = plan.most_tokens_after();
+    if after > threshold {
         return Err(NothingToDo::CannotFit { after, threshold });
     }
-    let left = LedgerBudget {
-        ledger: budget
-            .ledger
-            .min(room.saturating_sub(plan.ledger.pin_tokens)),
-        ..budget
-    };
-    let filled = ledger.fit_as(Shares::RulesFirst, left, counter);
-    let alone = std::mem::replace(&mut plan.ledger, filled);
-    if plan.most_tokens_after().saturating_sub(saved) > threshold {
+    let left = threshold.saturating_sub(after).min(asked.tokens);
+    let alone = plan.ledger.clone();
+    plan.ledger = ledger(plan, left);
+    if plan.most_tokens_after() > threshold {
         plan.ledger = alone;
-        let after = plan.most_tokens_after().saturating_sub(saved);
-        if after > threshold {
-            return Err(NothingToDo::CannotFit { after, threshold });
-        }
-    }
-    // What was fitted to the threshold is not fitted anew.
-    plan.beside = None;
-    plan.facts = Some(ledger);
-    for (place, elision) in elided {
-        plan.shorten(place, elision);
     }
     Ok(())
 }
@@ -148,7 +105,7 @@ pub fn plan_elision(
     let excess = measure.tokens.saturating_sub(threshold.tokens);
     let pinned = pinned(path, options);
     let all = 0..context.entries.len();
-    let elided = elide(&context, all, &pinned, excess, counter, Rules::Stay);
+    let elided = elide(&context, all, &pinned, excess, counter);
     let elisions: Vec<Elision> = elided.into_iter().map(|(_, elision)| elision).collect();
     let saved: TokenCount = elisions.iter().map(|elision| elision.saved).sum();
     let after = measure.tokens.saturating_sub(saved);
@@ -236,7 +193,6 @@ fn elide(
     pinned: &BTreeSet<EntryId>,
     excess: TokenCount,
     counter: &dyn TokenCounter,
-    rules: Rules,
 ) -> Vec<(usize, Elision)> {
     let mut saved = TokenCount::ZERO;
     let mut elisions: BTreeMap<usize, Elision> = BTreeMap::new();
@@ -248,12 +204,9 @@ fn elide(
         let [message] = projected.messages.as_slice() else {
             continue;
         };
-        let Some(mut replacement) = elided(message, &projected.entry.id, counter) else {
+        let Some(replacement) = elided(message, &projected.entry.id, counter) else {
             continue;
         };
-        if rules == Rules::Stay && matches!(**message, AgentMessage::User(_)) {
-            replacement = with_rules(message, replacement);
-        }
         let shorter = counter.message(&message.with_content(replacement.clone()));
         let gain = tokens.saturating_sub(shorter);
         if gain > TokenCount::ZERO {
@@ -268,34 +221,6 @@ fn elide(
         }
     }
     elisions.into_iter().collect()
-}
-
-/// What becomes of the rules in the middle of what a user said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rules {
-    /// A ledger lists them.
-    Go,
-    /// Nothing else lists them.
-    Stay,
-}
-
-/// Returns what stands for a user's message, with the rules behind it that are not in it.
-fn with_rules(message: &AgentMessage, replacement: Content) -> Content {
-    let said = message.content().map(|content| content.joined_text("\n"));
-    let left = replacement.joined_text("\n");
-    let rules = rules_in(&said.unwrap_or_default()).into_iter();
-    let missing: Vec<String> = rules.filter(|rule| !left.contains(rule)).collect();
-    if missing.is_empty() {
-        return replacement;
-    }
-    let rules = format!("[rules in what is left out]\n{}", missing.join("\n"));
-    match replacement {
-        Content::Text(text) => Content::Text(text + "\n" + &rules),
-        Content::Blocks(mut blocks) => {
-            blocks.push(Block::text(rules));
-            Content::Blocks(blocks)
-        }
-    }
 }
 
 /// Returns the places that may be elided and their tokens, in the order in which they are.

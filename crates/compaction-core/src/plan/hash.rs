@@ -78,8 +78,6 @@ impl CompactionPlan {
         }
         parts.push(self.ledger.text.clone());
         if self.profile == Profile::Own {
-            // What a repair may add to it depends on these.
-            parts.push(format!("ledger {}", self.ledger.budget));
             let threshold = self.threshold.as_ref();
             parts.extend(threshold.map(|threshold| format!("threshold {}", threshold.tokens)));
         }
@@ -91,10 +89,6 @@ impl CompactionPlan {
                 format!("pending {} {} {arguments}", call.id, call.name)
             }));
             parts.push(answer.content.joined_text("\n"));
-        }
-        if self.profile == Profile::Own {
-            let minimum = self.verify.minimum_percent;
-            parts.push(format!("{} {minimum}", self.verify.mode.name()));
         }
         parts.extend(self.elisions.iter().map(Elision::text));
         parts.extend(self.files.read_files());

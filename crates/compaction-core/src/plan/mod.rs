@@ -11,9 +11,7 @@ mod options;
 mod oversized;
 mod prune_mark;
 pub(crate) mod requests;
-mod verify;
-
-use std::collections::BTreeSet;
+mod worth;
 
 use session_model::{
     AssistantMessage, EntryId, SessionContext, SessionPath, SystemMessage, build_context,
@@ -22,13 +20,15 @@ use session_model::{
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
 use crate::files::FileOps;
-use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, PathFacts, prose_of};
+use crate::ledger::{LedgerBlock, LedgerReader, prose_of};
 use crate::measure::{Measure, measure_counted, message_counts};
+use crate::outline::{Outline, OutlineBudget};
 use crate::request::RequestKind;
 use crate::restore::{self, Restored};
 use crate::rules::Profile;
-use crate::settings::{DEFAULT_RESERVE, Strategy, VerifySettings};
+use crate::settings::{DEFAULT_RESERVE, Strategy};
 use crate::threshold::{Threshold, threshold};
+use session_facts::SourceMessage;
 use session_model::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
@@ -44,9 +44,9 @@ pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
 pub(crate) use apply::merge_answers;
-pub(crate) use bounds::{FORM, LEAST, prefix_cap};
 use bounds::{
-    beside_prose, conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap,
+    conversation_len, effective_keep, extractive_budget, ledger_budget, prefix_cap,
+    refuse_compacted,
 };
 use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
@@ -83,22 +83,19 @@ pub struct CompactionPlan {
     pub previous_summary: Option<String>,
     /// The system message in force.
     pub system: Option<SystemMessage>,
-    /// The largest extractive summary, with its ledger and lists of files.
+    /// The largest extractive summary with its lists of files, pins aside.
     pub summary_cap: TokenCount,
-    /// The facts that follow the prose.
+    /// What follows the prose of a model.
     pub ledger: LedgerBlock,
-    /// What is done about what the prose loses.
-    pub verify: VerifySettings,
     /// What comes back after the summary (strategy `restore`).
     pub restored: Option<Restored>,
     /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is
     /// said again after the summary, its text left out.
     pub pending: Option<AssistantMessage>,
-    /// All facts; `None` where none were read.
-    pub(crate) facts: Option<Ledger>,
-    /// What the facts may take next to the prose of a model, and where nobody can read the summary; `None` where the
-    /// ledger above is for any writer.
-    beside: Option<(LedgerBudget, LedgerBudget)>,
+    /// The outline of what leaves the context.
+    pub(crate) outline: Outline,
+    /// What all pins together may take.
+    pin_budget: TokenCount,
     pub(crate) file_list_limit: Option<usize>,
     short: RequestSource,
     asked: RequestSet,
@@ -162,46 +159,6 @@ pub fn plan_for_context(
     trigger: &Trigger,
     options: &PlanOptions,
 ) -> Result<CompactionPlan, NothingToDo> {
-    let read = || PathFacts::of(path, context);
-    plan_with_facts((path, context), read, trigger, options)
-}
-
-/// Does the same with a given cut: what stays begins at the place `first_kept` of the context's
-/// entries.
-pub(crate) fn plan_at(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
-    first_kept: usize,
-    trigger: &Trigger,
-    options: &PlanOptions,
-) -> Result<CompactionPlan, NothingToDo> {
-    let read = || PathFacts::of(path, context);
-    plan_reading((path, context), read, Some(first_kept), trigger, options)
-}
-
-/// Does the same with facts that the caller reads. `read` returns [`PathFacts::of`] of this path and context. It is called at
-/// most once, when most of the plan is made, so they may be read on another thread until then.
-///
-/// # Errors
-///
-/// [`NothingToDo`] says why there is no plan.
-pub fn plan_with_facts(
-    (path, context): (&SessionPath<'_>, &SessionContext),
-    read: impl FnOnce() -> PathFacts,
-    trigger: &Trigger,
-    options: &PlanOptions,
-) -> Result<CompactionPlan, NothingToDo> {
-    plan_reading((path, context), read, None, trigger, options)
-}
-
-/// Makes a plan; `chosen` says where the kept range begins, instead of the settings.
-fn plan_reading(
-    (path, context): (&SessionPath<'_>, &SessionContext),
-    read: impl FnOnce() -> PathFacts,
-    chosen: Option<usize>,
-    trigger: &Trigger,
-    options: &PlanOptions,
-) -> Result<CompactionPlan, NothingToDo> {
     let rules = options.profile.rules();
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
@@ -211,9 +168,7 @@ fn plan_reading(
     let due = threshold
         .as_ref()
         .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
-    if chosen.is_none() {
-        refuse_compacted(path, context, &rules, due)?;
-    }
+    refuse_compacted(path, context, &rules, due)?;
 
     let items = cut_items(context, &rules, &counts);
     let start = usize::from(context.compaction().is_some());
@@ -239,9 +194,7 @@ fn plan_reading(
         true => oversized::oversized((path, context), &items, effective, options),
         false => Vec::new(),
     };
-    let cut = if let Some(first_kept) = chosen {
-        CutPoint::Turn { first_kept }
-    } else if restores {
+    let cut = if restores {
         CutPoint::Turn {
             first_kept: items.len(),
         }
@@ -260,10 +213,6 @@ fn plan_reading(
         cut
     };
     oversized.retain(|(place, _)| *place >= cut.first_kept());
-    let shortened = oversized
-        .iter()
-        .map(|(_, elision)| elision.entry_id.clone());
-    let shortened: BTreeSet<EntryId> = shortened.collect();
     let dispositions = dispositions(context, &items, start, cut);
     let summarized = source_messages(context, &dispositions, Disposition::Summarized);
     let prefix = source_messages(context, &dispositions, Disposition::TurnPrefix);
@@ -336,34 +285,26 @@ fn plan_reading(
     let gone = gone.map(|(item, _)| item.tokens);
     let cut_off = oversized.iter().map(|(_, elision)| elision.saved);
     let gone: TokenCount = gone.chain(cut_off).sum();
-    let most = settings.ledger.budget(options.window, threshold.as_ref());
-    let ledger_budget = LedgerBudget {
-        ledger: most.min(ledger_room(gone, carried.map(String::as_str), counter)),
-        pins: settings.pins.budget(options.window, threshold.as_ref()),
+    let carried = carried.map(String::as_str);
+    let (outline, ledger_budget) = match options.profile {
+        Profile::Own => (
+            Outline::of(path, context, cut.first_kept()),
+            ledger_budget(options, threshold.as_ref(), gone, carried),
+        ),
+        Profile::Pi => {
+            let sources = asked.requests.iter().flat_map(|request| &request.source);
+            let sources: Vec<SourceMessage> = sources.cloned().collect();
+            (
+                Outline::of_messages(&sources, &|_| true),
+                OutlineBudget::default(),
+            )
+        }
     };
-    let read = options.reads_facts().then(read);
-    let facts = read
-        .as_ref()
-        .map(|read| read.ledger(context, cut.first_kept(), &shortened));
-    let summary_cap = summary_cap(settings.extractive_max_tokens, threshold.as_ref());
-    let bounded = |most: TokenCount| LedgerBudget {
-        ledger: match settings.ledger.max_tokens {
-            None => ledger_budget.ledger.min(most),
-            Some(_) => ledger_budget.ledger,
-        },
-        ..ledger_budget
+    let ledger = match options.profile {
+        Profile::Own => outline.ledger(LedgerReader::Session, ledger_budget, counter),
+        Profile::Pi => LedgerBlock::default(),
     };
-    // Two thirds of an extractive summary, unless a setting says what the ledger takes.
-    let ledger = facts.as_ref().map(|it| {
-        it.fit(
-            bounded(settings.extractive_max_tokens.scaled(2, 3)),
-            counter,
-        )
-    });
-    let ledger = ledger.unwrap_or_default();
-    let beside = facts
-        .is_some()
-        .then(|| (bounded(beside_prose(gone)), ledger_budget));
+    let summary_cap = extractive_budget(options, threshold.as_ref(), gone, carried);
     let pending = (restores && trigger.is_automatic())
         .then(|| restore::pending_calls(context))
         .flatten();
@@ -390,9 +331,8 @@ fn plan_reading(
         ledger,
         restored: restores.then(Restored::default),
         pending: pending.as_ref().map(|(_, calls)| calls.clone()),
-        verify: settings.verify,
-        facts,
-        beside,
+        outline,
+        pin_budget: ledger_budget.pins,
         file_list_limit,
         measure,
         threshold,
@@ -413,8 +353,8 @@ fn plan_reading(
         say_what_comes_back(&mut plan.entries, &restored, pending);
         plan.restored = Some(restored);
     }
-    if let Some(read) = read.filter(|_| rules.rescues) {
-        elide_to_fit::rescue(&mut plan, (path, &read), context, (options, ledger_budget))?;
+    if rules.rescues {
+        elide_to_fit::rescue(&mut plan, path, context, (options, ledger_budget))?;
     }
     Ok(plan)
 }

@@ -102,9 +102,4 @@ impl PlanOptions {
             restore: RestoreInput::default(),
         }
     }
-
-    /// Returns whether a plan has facts: pi knows none.
-    pub fn reads_facts(&self) -> bool {
-        self.profile == Profile::Own
-    }
 }

@@ -7,10 +7,11 @@ use session_model::{AgentMessage, Block, Content, CustomMessage, SessionContext}
 use crate::restore::fresh::freshness;
 use crate::restore::images::{Found, is_too_large, newest_images};
 use crate::restore::{
-    DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,
-    RestoreInput, Restored, RestoredFile, RestoredImage, comparable, content_hash, words,
+    DiskFile, FileState, Freshness, ImageOutcome, Outcome, RestoreInput, Restored, RestoredFile,
+    RestoredImage, words,
 };
 use crate::settings::RestoreSettings;
+use session_facts::{LastSeen, RESTORED_CONTEXT, comparable, content_hash};
 use session_model::tokens::{TokenCount, TokenCounter, image_tokens};
 
 /// The most bytes of all images together.

@@ -4,42 +4,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use session_model::json::RawJson;
-use session_model::{AgentMessage, Content, CustomMessage, EntryId, SessionContext};
+use session_model::{AgentMessage, Content, CustomMessage, SessionContext};
 
-use crate::restore::{RESTORED_CONTEXT, words};
+use session_facts::{RESTORED_CONTEXT, brought_back};
 
-/// A file that was brought back.
-pub(super) struct Brought {
-    /// The path, as the call gives it.
-    pub path: String,
-    /// The path, as it was shown.
-    pub shown: String,
-    /// The entry of the call that touched it.
-    pub entry_id: EntryId,
-    /// The hash of what was seen of it.
-    pub seen: Option<String>,
-}
-
-/// Returns the files whose text or path a message brought back, newest first.
-pub(super) fn brought_back(message: &CustomMessage) -> Vec<Brought> {
-    let details = details(message);
-    let files = details["files"].as_array().into_iter().flatten();
-    let told = files.filter(|file| {
-        let outcome = file["outcome"].as_str();
-        matches!(outcome, Some("embedded" | "reference"))
-    });
-    let brought = told.filter_map(|file| {
-        let text = |name: &str| file[name].as_str().map(str::to_owned);
-        let path = text("path")?;
-        Some(Brought {
-            shown: text("shown").unwrap_or_else(|| path.clone()),
-            path,
-            entry_id: EntryId::new(file["entryId"].as_str().unwrap_or_default()),
-            seen: text("seen"),
-        })
-    });
-    brought.collect()
-}
+use crate::restore::words;
 
 /// An image that was brought back.
 pub(super) struct BroughtImage {

@@ -1,6 +1,8 @@
 //! Whether a file is as the agent saw it last, and what changed.
 
-use crate::restore::{Freshness, LastSeen, comparable, content_hash};
+use session_facts::{LastSeen, comparable, content_hash};
+
+use crate::restore::Freshness;
 
 /// Returns whether `text` is what was seen last and, where little changed, what did.
 pub(super) fn freshness(last_seen: &LastSeen, text: &str) -> (Freshness, Option<String>) {
@@ -85,7 +87,9 @@ fn changed_lines(old: &[&str], new: &[&str], head: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::freshness;
-    use crate::restore::{Freshness, LastSeen, content_hash};
+    use session_facts::{LastSeen, content_hash};
+
+    use crate::restore::Freshness;
 
     fn diff(before: &str, after: &str) -> String {
         let (freshness, diff) = freshness(&LastSeen::Text(before.to_owned()), after);

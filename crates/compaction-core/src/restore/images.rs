@@ -5,8 +5,9 @@ use session_model::{
 };
 
 use crate::restore::before::images_brought_back;
+use crate::restore::turns_before;
 use crate::restore::words::one_line;
-use crate::restore::{RESTORED_CONTEXT, turns_before};
+use session_facts::RESTORED_CONTEXT;
 
 /// The longest arguments that are shown with an image, in characters.
 const ARGUMENT_CHARS: usize = 200;

@@ -14,53 +14,20 @@ mod before;
 mod fresh;
 mod images;
 mod pending;
-mod seen;
 mod snapshot;
-mod touched;
 mod words;
-
-use std::borrow::Cow;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use session_model::{Block, Content, EntryBody, EntryId};
+use session_model::{Block, Content, EntryBody, EntryId, SessionContext};
 
-use session_facts::FileAction;
+use session_facts::{RESTORED_CONTEXT, SourceMessage, TouchedFile, content_hash, touched_in};
 use session_model::tokens::TokenCount;
 
 pub(crate) use assemble::restored;
 pub(crate) use before::{references, turns_before};
 pub(crate) use pending::pending_calls;
 pub(crate) use snapshot::snapshot_of;
-pub use touched::touched_files;
-pub use touched::touched_in;
-
-/// The custom type of the message that brings files and images back.
-pub const RESTORED_CONTEXT: &str = "restored_context";
-
-/// What the agent saw of a file last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LastSeen {
-    /// All of its text.
-    Text(String),
-    /// The hash of its content; see [`content_hash`].
-    Hash(String),
-    /// Nobody can tell: a part of it, or a change of it whose result was not seen.
-    Unknown,
-}
-
-/// A file that a call of the agent read or changed without failing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TouchedFile {
-    /// The path, as the call spells it.
-    pub path: String,
-    /// What was done last.
-    pub action: FileAction,
-    /// The entry of the call.
-    pub entry_id: EntryId,
-    /// What was seen of it last.
-    pub last_seen: LastSeen,
-}
 
 /// What is on disk where a touched file was.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -284,18 +251,15 @@ pub(crate) fn is_restored(body: &EntryBody) -> bool {
     }
 }
 
-/// Returns the hash by which contents are compared: 16 hex digits of BLAKE3.
-pub fn content_hash(text: &str) -> String {
-    blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
-}
-
-/// Returns a text as it is compared: byte order mark, carriage returns of line ends and newlines at the end make no
-/// difference, because tools do not show them.
-pub(crate) fn comparable(text: &str) -> Cow<'_, str> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let text = text.trim_end_matches(['\n', '\r']);
-    match text.contains("\r\n") {
-        true => Cow::Owned(text.replace("\r\n", "\n")),
-        false => Cow::Borrowed(text),
-    }
+/// Returns the files that the context's calls touched, newest first; see [`touched_in`].
+pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
+    // What an edit shortened or took out was seen all the same.
+    let originals = context.entries.iter().flat_map(|projected| {
+        let messages = projected.original_messages().into_iter();
+        messages.map(|message| SourceMessage {
+            entry_id: projected.entry.id.clone(),
+            message,
+        })
+    });
+    touched_in(&originals.collect::<Vec<_>>(), "")
 }

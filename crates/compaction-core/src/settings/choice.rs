@@ -150,34 +150,6 @@ pub enum CutRule {
     Fit,
 }
 
-/// What is done about what a summary lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum VerifyMode {
-    /// Nothing is looked up.
-    Off,
-    /// It is looked up and said.
-    Report,
-    /// What is missing and cheap is added to the ledger.
-    #[default]
-    Repair,
-    /// The same, and a summary that keeps too little is refused.
-    Gate,
-}
-
-impl VerifyMode {
-    /// Returns the name that settings and hashes use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Report => "report",
-            Self::Repair => "repair",
-            Self::Gate => "gate",
-        }
-    }
-}
-
 /// How a conversation is serialized for a summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,8 +3,8 @@
 mod choice;
 mod trust;
 
-pub use choice::{CutRule, Serialization, Strategies, Strategy, VerifyMode};
-pub use trust::{LedgerSettings, PinSettings, RestoreSettings, VerifySettings};
+pub use choice::{CutRule, Serialization, Strategies, Strategy};
+pub use trust::{LedgerSettings, PinSettings, RestoreSettings};
 
 use serde::{Deserialize, Serialize};
 
@@ -53,19 +53,17 @@ pub struct CompactionSettings {
     /// How much of a thinking block a summarizer sees, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub thinking_chars: usize,
-    /// The most that a summary of the extractive summarizer takes, its ledger and its lists of files included; at most a quarter of the threshold. At least a fifth of it is prose, whatever the ledger takes.
-    #[cfg_attr(feature = "schema", schemars(range(min = 200)))]
-    pub extractive_max_tokens: TokenCount,
+    /// The most that an extractive summary takes with its lists of files, in percent of the window, but at least 1000 tokens; at most a quarter of the threshold and half of what it replaces. Pins come on top.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
+    pub extractive_percent: f64,
     /// How many paths each file list in a summary names; the entry's details name all.
     pub file_list_limit: usize,
     /// Pruning of old tool output.
     pub prune: PruneSettings,
-    /// Facts that code keeps next to the prose of a summary.
+    /// What code quotes next to the prose of a model.
     pub ledger: LedgerSettings,
     /// What users pin.
     pub pins: PinSettings,
-    /// Looking up what a summary lost before it is stored.
-    pub verify: VerifySettings,
     /// What the strategy `restore` brings back.
     pub restore: RestoreSettings,
 }
@@ -83,12 +81,11 @@ impl Default for CompactionSettings {
             tool_result_chars: 2000,
             tool_argument_chars: 2000,
             thinking_chars: 4000,
-            extractive_max_tokens: TokenCount(2950),
+            extractive_percent: 3.0,
             file_list_limit: 200,
             prune: PruneSettings::default(),
             ledger: LedgerSettings::default(),
             pins: PinSettings::default(),
-            verify: VerifySettings::default(),
             restore: RestoreSettings::default(),
         }
     }
@@ -191,17 +188,20 @@ impl Settings {
         if compaction.reserve_tokens == Some(TokenCount::ZERO) {
             return fail("compaction.reserveTokens", "0".to_owned(), "at least 1");
         }
-        if compaction.extractive_max_tokens < TokenCount(200) {
-            let value = compaction.extractive_max_tokens.to_string();
-            return fail("compaction.extractiveMaxTokens", value, "at least 200");
+        for (key, percent) in [
+            (
+                "compaction.extractivePercent",
+                compaction.extractive_percent,
+            ),
+            ("compaction.ledger.percent", compaction.ledger.percent),
+        ] {
+            if !(0.0..=100.0).contains(&percent) {
+                return fail(key, percent.to_string(), "0 to 100");
+            }
         }
         if compaction.restore.image_trigger_count == 0 {
             let key = "compaction.restore.imageTriggerCount";
             return fail(key, "0".to_owned(), "at least 1");
-        }
-        if compaction.verify.minimum_percent > 100 {
-            let value = compaction.verify.minimum_percent.to_string();
-            return fail("compaction.verify.minimumPercent", value, "0 to 100");
         }
         let bounded = [
             ("compaction.toolResultChars", compaction.tool_result_chars),

@@ -1,18 +1,24 @@
-//! Settings of what makes a compaction one that can be trusted: ledger, pins, verification, restoration.
+//! Settings of what a summary carries in addition to its prose, and of what is brought back: ledger, pins, restoration.
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::VerifyMode;
 use session_model::tokens::TokenCount;
 
 /// The settings under `compaction.ledger`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LedgerSettings {
-    /// The most tokens that the ledger takes: 2% of the window and at least 1000 unless set; 0 for no ledger. Never
-    /// more than a quarter of the threshold.
-    pub max_tokens: Option<TokenCount>,
+    /// The most that the ledger takes, in percent of the window, but at least 500 tokens; 0 for no ledger. Never more than
+    /// a quarter of the threshold.
+    #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
+    pub percent: f64,
+}
+
+impl Default for LedgerSettings {
+    fn default() -> Self {
+        Self { percent: 1.5 }
+    }
 }
 
 /// The settings under `compaction.pins`.
@@ -23,27 +29,6 @@ pub struct PinSettings {
     /// The most tokens that all pins together take: 1% of the window and at least 1000 unless set. Never more than a
     /// quarter of the threshold.
     pub max_tokens: Option<TokenCount>,
-}
-
-/// The settings under `compaction.verify`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct VerifySettings {
-    /// What is done about what a summary lost.
-    pub mode: VerifyMode,
-    /// The share of the checkable literals, in percent, below which `gate` refuses a summary.
-    #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
-    pub minimum_percent: u8,
-}
-
-impl Default for VerifySettings {
-    fn default() -> Self {
-        Self {
-            mode: VerifyMode::Repair,
-            minimum_percent: 20,
-        }
-    }
 }
 
 /// The settings under `compaction.restore`.

@@ -4,17 +4,10 @@
 mod sessions;
 
 mod branch;
-mod branch_ledger;
-mod failures;
 mod handoff;
-mod ledger;
 mod oversized;
 mod plan;
 mod prune;
 mod requests;
 mod restoration;
-#[path = "../retention/mod.rs"]
-mod retention;
-mod settled;
 mod small_window;
-mod verify;

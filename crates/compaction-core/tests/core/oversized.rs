@@ -39,7 +39,7 @@ fn the_conversation_before_a_large_output_stays() {
         assert_eq!(elision.entry_id.as_str(), "out");
         let kept = plan.ids(Disposition::Kept).count();
         assert!(kept > 2, "{window}: {kept} entries stay");
-        let applied = plan.apply(&plan.answer_extractive()).expect("a summary");
+        let applied = plan.extractive().expect("a summary");
         let after = appended(&text, Some("out"), &applied.drafts);
         let after = decode_bytes(after.into_bytes());
         let context = build_context(&path(&after), Profile::Own.context_rules());

@@ -4,7 +4,7 @@ use crate::sessions::{answer, appended, calls, decoded, patched, patched_text, p
 use compaction_core::{
     AnswerEnd, ApplyError, Carried, CompactionPlan, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo,
     PlanOptions, Profile, RequestKind, SPLIT_TURN_HEADING, Serialization, Summarizer,
-    SummaryAnswer, TokenCount, Trigger, VerifyMode, plan_compaction, without_file_tags,
+    SummaryAnswer, TokenCount, Trigger, plan_compaction, without_file_tags,
 };
 use serde_json::{Value, json};
 use session_model::{Decoded, EntryBody, EntryDraft, build_context, decode_bytes};
@@ -740,7 +740,7 @@ fn a_summary_larger_than_what_it_replaces_is_refused() {
 fn a_summary_that_leaves_the_context_above_the_threshold_is_refused() {
     let mut options = PlanOptions::for_window(TokenCount(8192));
     options.settings.compaction.keep_recent_tokens = TokenCount(1000);
-    options.settings.compaction.ledger.max_tokens = Some(TokenCount(0));
+    options.settings.compaction.ledger.percent = 0.0;
     let session = decoded("u:20000 a:20000 | u:500 a:500");
     let plan = plan_with(&session, &options).expect("something to do");
     let answers = |plan: &CompactionPlan, words: usize| -> Vec<SummaryAnswer> {
@@ -780,9 +780,9 @@ fn three_hundred_long_paths_do_not_lift_the_context_above_the_threshold() {
         let session = decode_bytes(text.clone().into_bytes());
         let mut options = PlanOptions::for_window(TokenCount(16_000));
         options.settings.compaction.keep_recent_tokens = TokenCount(4000);
-        options.settings.compaction.ledger.max_tokens = Some(TokenCount(0));
+        options.settings.compaction.ledger.percent = 0.0;
         let plan = plan_with(&session, &options).expect("something to do");
-        let applied = plan.apply(&plan.answer_extractive()).expect("it fits");
+        let applied = plan.extractive().expect("it fits");
         assert!(applied.tokens_after <= TokenCount(13_600));
         let text = appended(&text, Some(&plan.leaf), &applied.drafts);
         let after = decode_bytes(text.into_bytes());
@@ -813,9 +813,9 @@ fn three_hundred_long_paths_do_not_lift_the_context_above_the_threshold() {
 fn the_last_part_of_each_kind_makes_up_the_summary() {
     let mut options = keeping(200_000);
     options.summarizer.window = TokenCount(6000);
-    options.settings.compaction.ledger.max_tokens = Some(TokenCount(0));
+    options.settings.compaction.ledger.percent = 0.0;
     // The prose alone.
-    options.settings.compaction.verify.mode = VerifyMode::Report;
+
     let plan = plan_with(&long_history(), &options).expect("something to do");
     let answers: Vec<_> = plan
         .requests()

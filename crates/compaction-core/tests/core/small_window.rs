@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::sessions::path;
-use compaction_core::{
-    CompactionPlan, LedgerKind, NothingToDo, PlanOptions, TokenCount, Trigger, plan_compaction,
-};
+use compaction_core::{CompactionPlan, PlanOptions, TokenCount, Trigger, plan_compaction};
 use serde_json::json;
 use session_model::{Decoded, decode_bytes};
 
@@ -44,20 +42,19 @@ fn session(each: usize) -> Decoded {
     decode_bytes(text.into_bytes())
 }
 
-fn plan(session: &Decoded, window: u64, ledger: Option<u64>) -> CompactionPlan {
+fn plan(session: &Decoded, window: u64, ledger: bool) -> CompactionPlan {
     let mut options = PlanOptions::for_window(TokenCount(window));
-    options.settings.compaction.ledger.max_tokens = ledger.map(TokenCount);
+    if !ledger {
+        options.settings.compaction.ledger.percent = 0.0;
+    }
     let trigger = Trigger::Manual { focus: None };
     plan_compaction(&path(session), &trigger, &options).expect("something to do")
 }
 
-/// Returns what is elided without a ledger and with one, what the ledger takes, and how many rules it tells.
+/// Returns what is elided without a ledger and with one, what the ledger takes, and how many requests it quotes.
 fn measured(window: u64, each: usize) -> String {
     let session = session(each);
-    let (without, with) = (
-        plan(&session, window, Some(0)),
-        plan(&session, window, None),
-    );
+    let (without, with) = (plan(&session, window, false), plan(&session, window, true));
     let ids = |plan: &CompactionPlan| -> Vec<String> {
         let elided = plan.elisions.iter();
         elided.map(|elision| elision.entry_id.to_string()).collect()
@@ -67,13 +64,12 @@ fn measured(window: u64, each: usize) -> String {
         ids(&without),
         "nothing is shortened for the ledger"
     );
-    let rules = with.ledger.items.iter();
-    let rules = rules.filter(|item| item.kind == LedgerKind::Rule).count();
+    let requests = with.ledger.counts.requests_whole + with.ledger.counts.requests_cut;
     let threshold = with.threshold.as_ref().expect("a threshold").tokens;
-    let applied = with.apply(&with.answer_extractive()).expect("a summary");
+    let applied = with.extractive().expect("a summary");
     assert!(applied.tokens_after <= threshold);
     format!(
-        "{} shortened, ledger {} of {}, {rules} rule",
+        "{} shortened, ledger {} of {}, {requests} requests",
         with.elisions.len(),
         with.ledger.tokens,
         threshold.scaled(1, 4)
@@ -82,9 +78,9 @@ fn measured(window: u64, each: usize) -> String {
 
 #[test]
 fn the_ledger_gives_way_before_anything_is_shortened() {
-    insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 251 of 850, 1 rule");
-    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 970 of 1700, 1 rule");
-    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 802 of 1700, 1 rule");
+    insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 268 of 850, 1 requests");
+    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 395 of 1700, 1 requests");
+    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 369 of 1700, 1 requests");
 }
 
 #[test]
@@ -106,17 +102,16 @@ fn a_summary_that_is_carried_verbatim_counts_where_a_turn_is_split() {
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let session = decode_bytes(text.into_bytes());
-    for (window, fits) in [(3_231, false), (4_000, true)] {
+    for window in [3_231, 4_000] {
         let mut options = PlanOptions::for_window(TokenCount(window));
         options.settings.compaction.keep_recent_tokens = TokenCount(1_333);
         let trigger = Trigger::Manual { focus: None };
         match plan_compaction(&path(&session), &trigger, &options) {
             Ok(plan) => {
                 let threshold = plan.threshold.as_ref().expect("a threshold").tokens;
-                let applied = plan.apply(&plan.answer_extractive()).expect("a summary");
-                assert!(fits && applied.tokens_after <= threshold, "{window}");
+                let applied = plan.extractive().expect("a summary");
+                assert!(applied.tokens_after <= threshold, "{window}");
             }
-            Err(NothingToDo::CannotFit { .. }) => assert!(!fits, "{window}"),
             Err(other) => panic!("{window}: {other}"),
         }
     }

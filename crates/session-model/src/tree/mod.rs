@@ -4,8 +4,10 @@ mod append;
 mod decode;
 mod kinds;
 mod link;
+mod of_messages;
 mod path;
 mod replaced;
+mod short_ids;
 mod unfinished;
 
 use std::borrow::Cow;
@@ -24,6 +26,7 @@ pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
 use kinds::Kinds;
 pub use path::{SessionPath, Turn};
+pub use short_ids::FindIdError;
 
 /// The number of an entry: its place in the order of the file, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

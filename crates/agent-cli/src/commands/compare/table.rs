@@ -1,6 +1,6 @@
 //! The comparison as a table: one column a strategy, one line a figure.
 
-use compaction_core::{LiteralKind, Strategy, TokenCount};
+use compaction_core::{LossKind, Strategy, TokenCount};
 
 use super::Row;
 use crate::ui::{BOLD, DIM, clean, first_line, padded, styled, tokens};
@@ -63,26 +63,13 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
         }),
         line("seconds", &|row| format!("{:.1}", row.seconds)),
     ];
-    lines.push(line("in context", &|row| {
-        share(row.loss.in_context(), row.loss.total())
-    }));
-    for kind in LiteralKind::ALL {
+    for kind in LossKind::ALL {
         let share = |row: &Row| {
-            let found = row.loss.kinds.get(kind.name()).copied();
-            let found = found.unwrap_or_default();
-            share(found.in_context, found.total)
+            let found = row.loss.of(*kind);
+            share(found.verbatim + found.shortened, found.total)
         };
-        lines.push(line(plural(kind), &share));
+        lines.push(line(plural(*kind), &share));
     }
-    lines.push(line("your messages", &|row| {
-        share(
-            row.loss.user_messages.verbatim,
-            row.loss.user_messages.total,
-        )
-    }));
-    lines.push(line("your rules", &|row| {
-        share(row.loss.rules.verbatim, row.loss.rules.total)
-    }));
     lines.retain(|line| line.cells.iter().any(|cell| cell != "-"));
     lines
 }
@@ -122,7 +109,7 @@ pub(super) fn text(rows: &[Row]) -> String {
             "context-full without a model is the same as extractive; name one with --model\n",
         );
     }
-    let hint = "shares are of what would leave the context: what can still be read verbatim; nothing was changed\n";
+    let hint = "shares are of what would leave the context: what can still be read, whole or in part; nothing was changed\n";
     text.push_str(&styled(DIM, hint));
     text
 }

@@ -97,7 +97,7 @@ fn line(event: &Value, ids: &mut BTreeMap<String, usize>) -> String {
                 _,
             )
             // Ids have more tokens or fewer, and leave room for more facts or less.
-            | ("in_context_percent", Value::Number(_)) => "#".to_owned(),
+            | ("user_messages", Value::Object(_)) => "#".to_owned(),
             (
                 "id"
                 | "entry_id"

@@ -163,7 +163,7 @@ fn a_summary_of_a_hook_stays_alone_where_that_is_wished() {
             replaced.ledger = false;
         }
         let with = replacement("e5", "what the hook knows");
-        let off = json!({ "keepRecentTokens": 500, "ledger": { "maxTokens": 0 } });
+        let off = json!({ "keepRecentTokens": 500, "ledger": { "percent": 0 } });
         for harness in [
             harness(before_compact(alone)),
             harness(before_compact(with)).compaction(off),

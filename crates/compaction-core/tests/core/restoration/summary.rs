@@ -258,7 +258,7 @@ fn r20_an_extractive_summary_may_quote_a_scratchpad() {
         .says("I will not.")
         .talk(4000);
     let plan = lines.plan(&MANUAL, &options(Vec::new())).expect("a plan");
-    let applied = plan.apply(&plan.answer_extractive()).expect("a compaction");
+    let applied = plan.extractive().expect("a compaction");
     assert!(
         applied.summary.contains("Never write"),
         "{}",

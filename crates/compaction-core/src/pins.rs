@@ -1,0 +1,446 @@
+//! What users pinned: entries with the label [`PIN_LABEL`], and texts of their own ([`PIN_ENTRY`]).
+//!
+//! **What counts.** Labels are read as the tree reads them, from the whole file: whatever branch they were set on, the
+//! newest on an entry counts. An entry is pinned while its label is `pin` and the path leads through it. A text of its
+//! own is pinned on every branch, from its entry on, until a label entry on it clears its label; any other label is
+//! only a name. So nothing that was pinned is lost by going back, and a peer that clears a label unpins.
+//!
+//! Bodies are read of labels, of `custom` entries and of what is pinned, and of nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, Block, Content, CustomDraft, Entry, EntryBody, EntryDraft, EntryId, EntryIndex,
+    EntryKind, LabelDraft, SessionPath, SessionTree,
+};
+
+use crate::ledger::{frame_tokens, prose_of};
+use session_model::tokens::{TokenCount, TokenCounter};
+
+/// The label of a pinned entry.
+pub const PIN_LABEL: &str = "pin";
+
+/// The custom type of an entry that pins a text of its own: `{"text": ...}`.
+pub const PIN_ENTRY: &str = "agent-cli/pin";
+
+/// What the heading of a pin takes with its id, and what naming those takes that have no room.
+const HEADING: TokenCount = TokenCount(12);
+const LEFT_OUT: TokenCount = TokenCount(48);
+
+/// Something that users want to be kept verbatim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The pinned entry, or the entry that holds the text.
+    pub entry_id: EntryId,
+    /// The text, as the model knew it.
+    pub text: String,
+}
+
+/// What is to be pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PinTarget {
+    /// What this entry says.
+    Entry(EntryId),
+    /// A text of its own.
+    Text(String),
+}
+
+/// The pins of a path, and what they take of their budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pins {
+    /// The pins, in the order of the file, each with what it takes in a summary.
+    pub pins: Vec<(Pin, TokenCount)>,
+    /// The most that all of them may take.
+    pub budget: TokenCount,
+    /// What stands around them in a summary.
+    around: TokenCount,
+}
+
+/// Something that can be pinned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewPin {
+    /// The entry to append.
+    pub draft: EntryDraft,
+    /// What is kept.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: TokenCount,
+}
+
+/// Why something is not pinned, or not unpinned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PinError {
+    /// There is no such entry.
+    #[error("no entry {0} in this session")]
+    Unknown(EntryId),
+    /// The path does not lead through the entry.
+    #[error("entry {0} is on another branch; go there first, or pin its text")]
+    Elsewhere(EntryId),
+    /// There is nothing to keep.
+    #[error(
+        "entry {0} has no text to pin; name a message, a tool result or a summary, or pin a text"
+    )]
+    NoText(EntryId),
+    /// The text is empty.
+    #[error("the text to pin is empty; say what to keep")]
+    Empty,
+    /// It is pinned.
+    #[error("that is pinned already, by entry {0}")]
+    Twice(EntryId),
+    /// It is not pinned.
+    #[error("entry {0} is not pinned; list the pins to see what is")]
+    NotPinned(EntryId),
+    /// There is no room.
+    #[error(
+        "the pin takes {tokens} tokens with its id, and {left} of the {budget} for pins are left; {advice}"
+    )]
+    OverBudget {
+        /// Its tokens.
+        tokens: TokenCount,
+        /// Tokens that are left for pins.
+        left: TokenCount,
+        /// Tokens of all pins together, at most.
+        budget: TokenCount,
+        /// What to do.
+        advice: String,
+    },
+}
+
+/// Returns what is pinned on a path, in the order of the file; what was unpinned since is not among it.
+pub fn pins_of(path: &SessionPath<'_>) -> Vec<Pin> {
+    let tree = path.tree();
+    let labels = newest_labels(tree);
+    let mut pins = labelled(path, &labels);
+    for index in of_kind(tree, EntryKind::Custom) {
+        let id = EntryId::new(tree.id(index));
+        if labels.get(&id) == Some(&None) || pins.contains_key(&index.as_usize()) {
+            continue;
+        }
+        if let Some(pin) = pin_at(tree, index) {
+            pins.insert(index.as_usize(), pin);
+        }
+    }
+    pins.into_values().collect()
+}
+
+/// Returns what a pin takes in a summary.
+pub(crate) fn pin_cost(text: &str, counter: &dyn TokenCounter) -> TokenCount {
+    let lines = TokenCount(text.lines().count() as u64);
+    counter.text(text) + lines + HEADING
+}
+
+/// Returns which pins of these costs, in the order in which they get room, fit into `room`.
+pub(crate) fn fitting(costs: &[TokenCount], room: TokenCount) -> Vec<bool> {
+    let all: TokenCount = costs.iter().copied().sum();
+    let mut left = if all > room {
+        room.saturating_sub(LEFT_OUT)
+    } else {
+        room
+    };
+    let mut fits = |cost: &TokenCount| {
+        let fits = *cost <= left;
+        if fits {
+            left = left.saturating_sub(*cost);
+        }
+        fits
+    };
+    costs.iter().map(&mut fits).collect()
+}
+
+/// Returns the pinned entries of a path that are not to be shortened where they stand: as many as fit `budget`.
+pub(crate) fn pinned_entries(
+    path: &SessionPath<'_>,
+    budget: TokenCount,
+    counter: &dyn TokenCounter,
+) -> BTreeSet<EntryId> {
+    let mut left = budget.saturating_sub(frame_tokens(counter));
+    let pins = labelled(path, &newest_labels(path.tree())).into_values();
+    let fitting = pins.filter(|pin| {
+        let tokens = pin_cost(&pin.text, counter);
+        let fits = tokens <= left;
+        if fits {
+            left = left.saturating_sub(tokens);
+        }
+        fits
+    });
+    fitting.map(|pin| pin.entry_id).collect()
+}
+
+/// Returns the entries of the path whose label is `pin`, by their places in the file.
+fn labelled(
+    path: &SessionPath<'_>,
+    labels: &BTreeMap<EntryId, Option<String>>,
+) -> BTreeMap<usize, Pin> {
+    let is_pin = |label: &Option<String>| label.as_deref() == Some(PIN_LABEL);
+    let tree = path.tree();
+    let mut pins = BTreeMap::new();
+    if !labels.values().any(is_pin) {
+        return pins;
+    }
+    let on_path = on_path(path);
+    for (target, _) in labels.iter().filter(|(_, label)| is_pin(label)) {
+        let index = tree.find(target).filter(|index| on_path[index.as_usize()]);
+        if let Some((index, pin)) = index.and_then(|index| Some((index, pin_at(tree, index)?))) {
+            pins.insert(index.as_usize(), pin);
+        }
+    }
+    pins
+}
+
+/// Returns what is appended to a copy of a path, or to a session that goes on from it, so that the same is pinned
+/// there: labels on other branches are not copied with a path.
+pub fn carry_pins(from: &SessionPath<'_>, to: &SessionPath<'_>) -> Vec<EntryDraft> {
+    let (wanted, there) = (pins_of(from), pins_of(to));
+    let has = |pins: &[Pin], id: &EntryId| pins.iter().any(|pin| pin.entry_id == *id);
+    let missing = wanted.iter().filter(|pin| !has(&there, &pin.entry_id));
+    let added = missing.map(|pin| match to.tree().find(&pin.entry_id) {
+        Some(_) => label(&pin.entry_id, Some(PIN_LABEL)),
+        None => text_pin(&pin.text),
+    });
+    let unwanted = there.iter().filter(|pin| !has(&wanted, &pin.entry_id));
+    let cleared = unwanted.map(|pin| label(&pin.entry_id, None));
+    added.chain(cleared).collect()
+}
+
+/// Returns the label of every entry that ever had one, by the newest label entry on it; `None` where that cleared it.
+fn newest_labels(tree: &SessionTree) -> BTreeMap<EntryId, Option<String>> {
+    let entries = of_kind(tree, EntryKind::Label).filter_map(|index| tree.entry(index).ok());
+    let labels = entries.filter_map(|entry| match entry.body {
+        EntryBody::Label { target, label } => Some((target, label)),
+        _ => None,
+    });
+    labels.collect()
+}
+
+fn of_kind(tree: &SessionTree, kind: EntryKind) -> impl Iterator<Item = EntryIndex> {
+    let all = tree.has_kind(kind).then(|| tree.indices());
+    all.into_iter()
+        .flatten()
+        .filter(move |index| tree.kind(*index) == kind)
+}
+
+/// Returns, for every entry of the tree, whether the path leads through it.
+fn on_path(path: &SessionPath<'_>) -> Vec<bool> {
+    let mut on_path = vec![false; path.tree().len()];
+    for index in path.entries() {
+        on_path[index.as_usize()] = true;
+    }
+    on_path
+}
+
+fn pin_at(tree: &SessionTree, index: EntryIndex) -> Option<Pin> {
+    let entry = tree.entry(index).ok()?;
+    let text = text_of(&entry)?;
+    Some(Pin {
+        entry_id: entry.id,
+        text,
+    })
+}
+
+/// Returns the text of an entry that pins one of its own.
+pub(crate) fn pinned_text(entry: &Entry) -> Option<String> {
+    match &entry.body {
+        EntryBody::Custom { custom_type, .. } if custom_type == PIN_ENTRY => text_of(entry),
+        _ => None,
+    }
+}
+
+/// Returns what a pin of the entry keeps; nothing where it says nothing.
+fn text_of(entry: &Entry) -> Option<String> {
+    let text = match &entry.body {
+        EntryBody::Message(message) => text_of_message(message)?,
+        EntryBody::CustomMessage(message) => text_of_content(&message.content)?,
+        EntryBody::Compaction(compaction) => prose_of(&compaction.summary),
+        EntryBody::BranchSummary(branch) => prose_of(&branch.summary),
+        EntryBody::Custom { custom_type, data } if custom_type == PIN_ENTRY => {
+            data.as_ref()?.string_member("text")?.to_string()
+        }
+        EntryBody::ThinkingLevelChange(_)
+        | EntryBody::ModelChange(_)
+        | EntryBody::Custom { .. }
+        | EntryBody::Label { .. }
+        | EntryBody::SessionInfo(_)
+        | EntryBody::Usage { .. }
+        | EntryBody::ContextEdit { .. }
+        | EntryBody::ResetBoundary
+        | EntryBody::Unknown(_) => return None,
+    };
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn text_of_message(message: &AgentMessage) -> Option<String> {
+    match message {
+        AgentMessage::BashExecution(command) => Some(command.to_text()),
+        AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
+            Some(prose_of(&summary.summary))
+        }
+        AgentMessage::System(_) => None,
+        AgentMessage::User(_)
+        | AgentMessage::Developer(_)
+        | AgentMessage::Assistant(_)
+        | AgentMessage::ToolResult(_)
+        | AgentMessage::Custom(_)
+        | AgentMessage::Other { .. } => text_of_content(message.content()?),
+    }
+}
+
+/// Returns the text of a content, with a word for each image; nothing where there is no text.
+fn text_of_content(content: &Content) -> Option<String> {
+    let blocks = match content {
+        Content::Text(text) => return Some(text.clone()),
+        Content::Blocks(blocks) => blocks,
+    };
+    let has_text = content.texts().any(|text| !text.trim().is_empty());
+    let parts = blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text.text.as_str()),
+        Block::Image(_) => Some("[image]"),
+        Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+    });
+    has_text.then(|| parts.collect::<Vec<_>>().join("\n"))
+}
+
+impl Pins {
+    /// Returns the pins of a path.
+    pub fn of(path: &SessionPath<'_>, budget: TokenCount, counter: &dyn TokenCounter) -> Self {
+        let sized = |pin: Pin| {
+            let tokens = pin_cost(&pin.text, counter);
+            (pin, tokens)
+        };
+        Self {
+            pins: pins_of(path).into_iter().map(sized).collect(),
+            budget,
+            around: frame_tokens(counter),
+        }
+    }
+
+    /// Returns what they take.
+    pub fn used(&self) -> TokenCount {
+        self.pins.iter().map(|(_, tokens)| *tokens).sum()
+    }
+
+    /// Returns which of them, in their order, a summary with a ledger keeps: the newest that fit.
+    pub fn kept(&self) -> Vec<bool> {
+        let newest_first = self.pins.iter().rev();
+        let costs: Vec<TokenCount> = newest_first.map(|(_, tokens)| *tokens).collect();
+        let mut kept = fitting(&costs, self.budget);
+        kept.reverse();
+        kept
+    }
+
+    /// Returns what is left for others.
+    pub fn left(&self) -> TokenCount {
+        self.budget.saturating_sub(self.used() + self.around)
+    }
+
+    /// Returns what pins `target` on the path that these pins are of.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError`] says what prevents it and what to do.
+    pub fn add(
+        &self,
+        path: &SessionPath<'_>,
+        target: &PinTarget,
+        counter: &dyn TokenCounter,
+    ) -> Result<NewPin, PinError> {
+        let (text, draft) = match target {
+            PinTarget::Text(text) => {
+                let text = text.trim();
+                if text.is_empty() {
+                    return Err(PinError::Empty);
+                }
+                (text.to_owned(), text_pin(text))
+            }
+            PinTarget::Entry(id) => {
+                let tree = path.tree();
+                let index = tree.find(id).ok_or_else(|| PinError::Unknown(id.clone()))?;
+                if let Some((pin, _)) = self.find(id) {
+                    return Err(PinError::Twice(pin.entry_id.clone()));
+                }
+                let pin = pin_at(tree, index).ok_or_else(|| PinError::NoText(id.clone()))?;
+                // A text that was unpinned is pinned again from wherever one stands.
+                if tree.kind(index) != EntryKind::Custom && !path.entries().contains(&index) {
+                    return Err(PinError::Elsewhere(id.clone()));
+                }
+                (pin.text, label(id, Some(PIN_LABEL)))
+            }
+        };
+        if let Some((pin, _)) = self.pins.iter().find(|(pin, _)| pin.text == text) {
+            return Err(PinError::Twice(pin.entry_id.clone()));
+        }
+        let tokens = pin_cost(&text, counter);
+        if tokens > self.left() {
+            return Err(PinError::OverBudget {
+                tokens,
+                left: self.left(),
+                budget: self.budget,
+                advice: self.advice(tokens),
+            });
+        }
+        Ok(NewPin {
+            draft,
+            text,
+            tokens,
+        })
+    }
+
+    /// Returns the entry that unpins, and how many tokens that frees.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError`] says what prevents it and what to do.
+    pub fn remove(
+        &self,
+        path: &SessionPath<'_>,
+        id: &EntryId,
+    ) -> Result<(EntryDraft, TokenCount), PinError> {
+        match (self.find(id), path.tree().find(id)) {
+            (Some((_, tokens)), _) => Ok((label(id, None), *tokens)),
+            (None, Some(_)) => Err(PinError::NotPinned(id.clone())),
+            (None, None) => Err(PinError::Unknown(id.clone())),
+        }
+    }
+
+    fn find(&self, id: &EntryId) -> Option<&(Pin, TokenCount)> {
+        self.pins.iter().find(|(pin, _)| pin.entry_id == *id)
+    }
+
+    /// Returns how room is made for a pin that has none: by the smallest one whose place is enough, where one is.
+    fn advice(&self, tokens: TokenCount) -> String {
+        const RAISE: &str = "raise compaction.pins.maxTokens (at most a quarter of the threshold)";
+        if self.budget == TokenCount::ZERO {
+            return RAISE.to_owned();
+        }
+        let missing = (self.used() + self.around + tokens).saturating_sub(self.budget);
+        let enough = self.pins.iter().filter(|(_, taken)| *taken >= missing);
+        match enough.min_by_key(|(_, taken)| *taken) {
+            Some((pin, taken)) => format!("unpin {} ({taken} tokens), or {RAISE}", pin.entry_id),
+            None if tokens + self.around <= self.budget => {
+                format!(
+                    "unpin some of the {} that there are, or {RAISE}",
+                    self.pins.len()
+                )
+            }
+            None => format!("pin a shorter text, or {RAISE}"),
+        }
+    }
+}
+
+fn text_pin(text: &str) -> EntryDraft {
+    EntryDraft::Custom(CustomDraft {
+        custom_type: PIN_ENTRY.to_owned(),
+        data: RawJson::of(&json!({ "text": text })).ok(),
+    })
+}
+
+fn label(target: &EntryId, label: Option<&str>) -> EntryDraft {
+    EntryDraft::Label(LabelDraft {
+        target: target.clone(),
+        label: label.map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,456 @@
+//! What the calls of a session did for certain: files changed, commands with their outcome, commits.
+
+use std::collections::BTreeMap;
+
+use session_model::text::one_line;
+use session_model::{AgentMessage, CallEvent, match_calls};
+
+use crate::commands::{CommandRole, role_of};
+use crate::outcome::{Outcome, outcome};
+use crate::shell::{Joint, Program, programs, within};
+use crate::shell_files::{FileAction, files_of_programs};
+use crate::source::SourceMessage;
+use crate::tool_call::{CommandLine, effects_of};
+
+/// The longest command and the longest subject of a commit that are shown, in characters.
+const COMMAND: usize = 120;
+const SUBJECT: usize = 120;
+/// How many lines of an output are searched for commits.
+const LINES: usize = 400;
+
+/// Something that a call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Action {
+    /// The index of the message that makes the call, among those that were given.
+    pub message: usize,
+    /// What it did.
+    pub kind: ActionKind,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// What a call did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActionKind {
+    /// It changed a file; one that was only read is no action.
+    File {
+        /// How.
+        action: FileAction,
+        /// The path, as the call spells it.
+        path: String,
+    },
+    /// It ran a command.
+    Command(CommandRun),
+    /// It made a commit.
+    Commit {
+        /// The hash that git printed, if it did.
+        hash: Option<String>,
+        /// The subject, on one line.
+        subject: String,
+    },
+}
+
+/// A command that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandRun {
+    /// The command as it is shown: on one line, without a change of folder in front; long ones are cut.
+    pub text: String,
+    /// The same for two runs of one command, however its output is shortened.
+    pub key: String,
+    /// What it is for.
+    pub role: CommandRole,
+}
+
+/// Returns what the calls in `messages` did, in their order. A call that failed changed no file.
+pub fn actions(messages: &[SourceMessage]) -> Vec<Action> {
+    let said = messages
+        .iter()
+        .map(|source| CallEvent::from(&*source.message));
+    let results = match_calls(said);
+    let mut found = Vec::new();
+    for (message, source) in messages.iter().enumerate() {
+        if let AgentMessage::BashExecution(run) = &*source.message {
+            let line = CommandLine {
+                text: run.command.clone(),
+                folder: None,
+            };
+            let printed = Printed {
+                output: &run.output,
+                is_error: run.exit_code.is_some_and(|code| code != 0),
+            };
+            of_command(message, &line, Some(&printed), &mut found);
+            continue;
+        }
+        for call in source.message.tool_calls() {
+            let effects = effects_of(call);
+            if effects
+                .files
+                .iter()
+                .all(|(action, _)| *action == FileAction::Read)
+                && effects.commands.is_empty()
+            {
+                continue;
+            }
+            let result = results.get(&(message, call.id.as_str()));
+            let result = result.and_then(|at| match &*messages[*at].message {
+                AgentMessage::ToolResult(result) => Some(result),
+                _ => None,
+            });
+            let output = result.map(|result| result.content.joined_text("\n"));
+            let printed = result
+                .zip(output.as_deref())
+                .map(|(result, output)| Printed {
+                    output,
+                    is_error: result.is_error,
+                });
+            let outcome = printed
+                .as_ref()
+                .map_or(Outcome::Unknown, Printed::of_a_file_tool);
+            for (action, path) in effects.files {
+                if action != FileAction::Read {
+                    let kind = ActionKind::File { action, path };
+                    let outcome = outcome.clone();
+                    found.push(Action {
+                        message,
+                        kind,
+                        outcome,
+                    });
+                }
+            }
+            for line in &effects.commands {
+                of_command(message, line, printed.as_ref(), &mut found);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the commands whose last run failed, by the index of that action among `actions`, oldest first. What only looks
+/// at something blocks nothing and is not among them.
+pub fn failing(actions: &[Action]) -> Vec<usize> {
+    let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+    for (at, action) in actions.iter().enumerate() {
+        if let ActionKind::Command(run) = &action.kind
+            && run.role != CommandRole::Looks
+            && action.outcome != Outcome::Unknown
+        {
+            last.insert(&run.key, at);
+        }
+    }
+    let is_failed = |at: &usize| matches!(actions[*at].outcome, Outcome::Failed { .. });
+    let mut failing: Vec<usize> = last.into_values().filter(is_failed).collect();
+    failing.sort_unstable();
+    failing
+}
+
+/// What came back from a call.
+struct Printed<'a> {
+    output: &'a str,
+    is_error: bool,
+}
+
+impl Printed<'_> {
+    /// Returns how a call of a tool for files ended. Some agents mark no error, but begin the result with that word.
+    fn of_a_file_tool(&self) -> Outcome {
+        let start = self.output.trim_start();
+        let says_error = [
+            "Error",
+            "error:",
+            "<tool_use_error>",
+            "apply_patch verification failed",
+        ]
+        .iter()
+        .any(|word| start.starts_with(word));
+        outcome(self.output, self.is_error || says_error, false, false)
+    }
+}
+
+/// Adds what a command line did.
+fn of_command(
+    message: usize,
+    line: &CommandLine,
+    printed: Option<&Printed<'_>>,
+    found: &mut Vec<Action>,
+) {
+    let programs = programs(&line.text);
+    let roles: Vec<CommandRole> = programs.iter().map(role_of).collect();
+    let main = main_program(&roles);
+    let role = main.map_or(CommandRole::Other, |at| roles[at]);
+    let later = main.map_or(&[][..], |at| &programs[at + 1..]);
+    // Only `&&` hands an exit code on.
+    let is_hidden = later.iter().any(|program| program.joint != Joint::And);
+    let is_check = matches!(role, CommandRole::Tests | CommandRole::Checks);
+    let outcome = match printed {
+        Some(printed) => outcome(printed.output, printed.is_error, is_hidden, is_check),
+        None => Outcome::Unknown,
+    };
+    let has_failed = matches!(outcome, Outcome::Failed { .. });
+    found.push(Action {
+        message,
+        kind: ActionKind::Command(CommandRun {
+            text: shown(&line.text),
+            key: key(&line.text, &programs, &roles),
+            role,
+        }),
+        outcome: outcome.clone(),
+    });
+    if !has_failed {
+        let files = files_of_programs(&programs).into_iter();
+        for (action, path) in files.filter(|(action, _)| *action != FileAction::Read) {
+            let path = within(line.folder.as_deref(), &path);
+            let kind = ActionKind::File { action, path };
+            let outcome = outcome.clone();
+            found.push(Action {
+                message,
+                kind,
+                outcome,
+            });
+        }
+    }
+    let output = printed.map_or("", |printed| printed.output);
+    for (hash, subject) in commits(&programs, output, has_failed || printed.is_none()) {
+        found.push(Action {
+            message,
+            kind: ActionKind::Commit { hash, subject },
+            outcome: Outcome::Passed,
+        });
+    }
+}
+
+/// Returns the index of the program that a command line is run for: the last that tests or checks, else the last that does
+/// more than look.
+fn main_program(roles: &[CommandRole]) -> Option<usize> {
+    let last = |wanted: &[CommandRole]| roles.iter().rposition(|role| wanted.contains(role));
+    last(&[CommandRole::Tests])
+        .or_else(|| last(&[CommandRole::Checks]))
+        .or_else(|| last(&[CommandRole::Other]))
+        .or_else(|| roles.len().checked_sub(1))
+}
+
+/// Returns what two runs of one command share: its programs without those that only look or shorten the output.
+fn key(line: &str, programs: &[Program], roles: &[CommandRole]) -> String {
+    let work = programs
+        .iter()
+        .zip(roles)
+        .filter(|(_, role)| **role != CommandRole::Looks);
+    let texts: Vec<String> = work.map(|(program, _)| program.text()).collect();
+    match texts.is_empty() {
+        true => one_line(line, COMMAND),
+        false => texts.join(" && "),
+    }
+}
+
+/// Returns a command as it is shown.
+fn shown(line: &str) -> String {
+    let line = line.trim();
+    let line = match line
+        .strip_prefix("cd ")
+        .and_then(|rest| rest.split_once(" && "))
+    {
+        Some((folder, rest)) if !folder.contains(['\n', ';', '|']) => rest.trim_start(),
+        _ => line,
+    };
+    match line.split_once('\n') {
+        Some((first, _)) => format!("{} …", one_line(first, COMMAND)),
+        None => one_line(line, COMMAND),
+    }
+}
+
+/// Returns the commits that a command line made, each with its hash: what git printed, else the message that was given.
+fn commits(programs: &[Program], output: &str, has_failed: bool) -> Vec<(Option<String>, String)> {
+    let is_commit =
+        |program: &&Program| program.name() == "git" && program.subcommand() == Some("commit");
+    let made: Vec<&Program> = programs.iter().filter(is_commit).collect();
+    if made.is_empty() {
+        return Vec::new();
+    }
+    let printed: Vec<_> = output
+        .lines()
+        .take(LINES)
+        .filter_map(printed_commit)
+        .collect();
+    if !printed.is_empty() || has_failed {
+        return printed;
+    }
+    let given = made.into_iter().filter_map(given_subject);
+    given.map(|subject| (None, subject)).collect()
+}
+
+/// Returns the commit of a line like `[main 45ffe0a] Subject`, `[main (root-commit) 45ffe0a] Subject`.
+fn printed_commit(line: &str) -> Option<(Option<String>, String)> {
+    let (head, subject) = line.strip_prefix('[')?.split_once("] ")?;
+    let (_, hash) = head.rsplit_once(' ')?;
+    let is_hash =
+        (7..=40).contains(&hash.len()) && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hash.then(|| (Some(hash.to_owned()), one_line(subject, SUBJECT)))
+}
+
+/// Returns the first line of the message behind `-m`.
+fn given_subject(program: &Program) -> Option<String> {
+    let words = &program.words;
+    let at = words.iter().position(|word| {
+        let text = word.text.as_str();
+        text == "--message"
+            || text.starts_with('-') && !text.starts_with("--") && text.ends_with('m')
+    })?;
+    let message = words.get(at + 1).filter(|word| !word.is_open)?;
+    let subject = message.text.trim_start().lines().next().unwrap_or_default();
+    Some(one_line(subject, SUBJECT)).filter(|subject| !subject.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use session_model::json::RawJson;
+    use session_model::{
+        AssistantMessage, Block, Content, EntryId, StopReason, ToolCall, ToolResultMessage,
+    };
+
+    use super::*;
+
+    /// Writes what these calls did, each a tool, its arguments, and its result with the mark of an error.
+    fn check(calls: &[(&str, serde_json::Value, Option<(&str, bool)>)], want: &[&str]) {
+        let mut messages = Vec::new();
+        let mut add = |message| {
+            let entry_id = EntryId::new(&format!("e{}", messages.len()));
+            let message = Arc::new(message);
+            messages.push(SourceMessage { entry_id, message });
+        };
+        for (name, arguments, result) in calls {
+            add(AgentMessage::Assistant(AssistantMessage {
+                content: Content::Blocks(vec![Block::ToolCall(ToolCall {
+                    id: "1".to_owned(),
+                    name: (*name).to_owned(),
+                    arguments: RawJson::of(arguments).ok(),
+                    signature: None,
+                })]),
+                api: String::new(),
+                provider: String::new(),
+                model: String::new(),
+                usage: None,
+                stop_reason: StopReason::ToolUse,
+                error_message: None,
+                timestamp: None,
+            }));
+            if let Some((text, is_error)) = result {
+                add(AgentMessage::ToolResult(ToolResultMessage {
+                    tool_call_id: "1".to_owned(),
+                    tool_name: (*name).to_owned(),
+                    content: Content::Text((*text).to_owned()),
+                    is_error: *is_error,
+                    timestamp: None,
+                }));
+            }
+        }
+        let found = actions(&messages);
+        let open = failing(&found);
+        let shown = found.iter().enumerate().map(|(at, action)| {
+            let what = match &action.kind {
+                ActionKind::File { action, path } => format!("{} {path}", action.name()),
+                ActionKind::Command(run) => format!("{:?} {}", run.role, run.text),
+                ActionKind::Commit { hash, subject } => {
+                    format!("commit {} {subject}", hash.as_deref().unwrap_or("-"))
+                }
+            };
+            let outcome = match &action.outcome {
+                Outcome::Passed => String::new(),
+                Outcome::Failed { line } => format!(" ! {line}"),
+                Outcome::Unknown => " ?".to_owned(),
+            };
+            let open = if open.contains(&at) { " (open)" } else { "" };
+            format!("{what}{outcome}{open}")
+        });
+        assert_eq!(shown.collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn a_commit_message_is_no_test_run() {
+        let command = "git commit -m \"fix parser; cargo test passes now & docs\"";
+        check(
+            &[(
+                "bash",
+                json!({ "command": command }),
+                Some(("[main abc1234] fix parser; cargo", false)),
+            )],
+            &[
+                "Other git commit -m \"fix parser; cargo test passes now & docs\"",
+                "commit abc1234 fix parser; cargo",
+            ],
+        );
+        check(
+            &[(
+                "bash",
+                json!({ "command": "git commit -qm 'Add it'" }),
+                Some(("", false)),
+            )],
+            &["Other git commit -qm 'Add it'", "commit - Add it"],
+        );
+    }
+
+    #[test]
+    fn a_run_that_passes_settles_the_same_command_however_its_output_is_cut() {
+        let run = |command: &str, output, is_error| {
+            (
+                "bash",
+                json!({ "command": command }),
+                Some((output, is_error)),
+            )
+        };
+        check(
+            &[
+                run(
+                    "cd /w && npx vitest run 2>&1 | tail -5",
+                    "Tests  3 failed | 2 passed",
+                    false,
+                ),
+                run("RUST_LOG=debug cargo test", "error: test failed", true),
+                run("npx vitest run", "Tests  5 passed", false),
+                run("grep x a.rs", "", true),
+            ],
+            &[
+                "Tests npx vitest run 2>&1 | tail -5 ! Tests  3 failed | 2 passed",
+                "Tests RUST_LOG=debug cargo test ! error: test failed (open)",
+                "Tests npx vitest run",
+                "Looks grep x a.rs ! ",
+            ],
+        );
+    }
+
+    #[test]
+    fn files_count_where_the_call_did_not_fail() {
+        check(
+            &[
+                (
+                    "edit",
+                    json!({"path": "a.rs", "old_text": "x", "new_text": "y"}),
+                    Some(("ok", false)),
+                ),
+                (
+                    "edit",
+                    json!({"path": "b.rs", "old_text": "x", "new_text": "y"}),
+                    Some(("not found", true)),
+                ),
+                (
+                    "bash",
+                    json!({"command": "rm -f src/a.rs 2>/dev/null", "cwd": "w"}),
+                    Some(("", false)),
+                ),
+                (
+                    "exec",
+                    json!({"input": "tools.exec_command({cmd:\"cargo test\"})"}),
+                    None,
+                ),
+                ("read", json!({"path": "c.rs"}), Some(("text", false))),
+            ],
+            &[
+                "edit a.rs",
+                "edit b.rs ! not found",
+                "Other rm -f src/a.rs 2>/dev/null",
+                "delete w/src/a.rs",
+                "Tests cargo test ?",
+            ],
+        );
+    }
+}
