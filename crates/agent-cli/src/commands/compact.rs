@@ -343,7 +343,7 @@ fn outcome(
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["loss"] = json!(applied.loss);
-    document["ledger"] = ui::ledger::document(&applied.ledger, applied.tokens_after);
+    document["ledger"] = ui::ledger::document(&applied.ledger);
     document["seconds"] = json!(facts.seconds);
     document["model"] = json!(facts.report.of_models());
     Outcome::done(

@@ -134,7 +134,7 @@ fn facts_lines(
     for note in facts.notes {
         row("note", clean(note));
     }
-    for (name, text) in ledger::rows(&applied.ledger, applied.tokens_after) {
+    for (name, text) in ledger::rows(&applied.ledger) {
         row(name, text);
     }
     row(

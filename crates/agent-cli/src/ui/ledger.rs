@@ -1,36 +1,29 @@
 //! The ledger of a compaction, as plans, cards and JSON documents show it.
 
-use compaction_core::{LedgerBlock, TokenCount};
+use compaction_core::LedgerBlock;
 use serde_json::{Value, json};
 
 use crate::ui::{counted, tokens};
 
-/// Returns the members of a JSON document: its tokens, its share of the context after, what it holds and leaves out.
-pub fn document(ledger: &LedgerBlock, after: TokenCount) -> Value {
+/// Returns the members of a JSON document: its tokens, what it holds and leaves out.
+pub fn document(ledger: &LedgerBlock) -> Value {
     json!({
         "tokens": ledger.tokens,
         "budget": ledger.budget,
-        "percent_of_context": f64::from(tenths(ledger, after)) / 10.0,
         "counts": ledger.counts,
         "pins_left_out": ledger.pins_left_out,
     })
 }
 
 /// Returns what people are shown of a ledger: the name of each row, and its text.
-pub fn rows(
-    ledger: &LedgerBlock,
-    after: TokenCount,
-) -> impl Iterator<Item = (&'static str, String)> {
-    let rows = [
-        ("ledger", line(ledger, after)),
-        ("pins", pins_left_out(ledger)),
-    ];
+pub fn rows(ledger: &LedgerBlock) -> impl Iterator<Item = (&'static str, String)> {
+    let rows = [("ledger", line(ledger)), ("pins", pins_left_out(ledger))];
     rows.into_iter()
         .filter_map(|(name, text)| Some((name, text?)))
 }
 
-/// Returns its tokens, its share of the context after, and what it holds; none where there is no ledger.
-fn line(ledger: &LedgerBlock, after: TokenCount) -> Option<String> {
+/// Returns its tokens and what it holds; none where there is no ledger.
+fn line(ledger: &LedgerBlock) -> Option<String> {
     if ledger.text.is_empty() {
         return None;
     }
@@ -44,14 +37,7 @@ fn line(ledger: &LedgerBlock, after: TokenCount) -> Option<String> {
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts.map(|(count, name)| counted(count, name)).collect();
-    let tenths = tenths(ledger, after);
-    let mut line = format!(
-        "{} tokens, {}.{}% of the context after: {}",
-        tokens(ledger.tokens),
-        tenths / 10,
-        tenths % 10,
-        parts.join(", ")
-    );
+    let mut line = format!("{} tokens: {}", tokens(ledger.tokens), parts.join(", "));
     if counts.requests_cut > 0 {
         line.push_str(&format!(", {} of them cut", counts.requests_cut));
     }
@@ -73,10 +59,4 @@ fn pins_left_out(ledger: &LedgerBlock) -> Option<String> {
             counted(left, "pin")
         )
     })
-}
-
-/// Returns its share of the context after, in tenths of a percent.
-fn tenths(ledger: &LedgerBlock, after: TokenCount) -> u32 {
-    let share = ledger.tokens.scaled(1000, after.0);
-    u32::try_from(share.0).unwrap_or(u32::MAX)
 }

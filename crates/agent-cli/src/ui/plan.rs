@@ -151,8 +151,7 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         };
         out.push_str(&row("  ", label, &text));
     }
-    let after = plan.tokens_after(&plan.ledger.text);
-    for (name, text) in ledger::rows(&plan.ledger, after) {
+    for (name, text) in ledger::rows(&plan.ledger) {
         out.push_str(&row("  ", name, &text));
     }
     let pinned = plan.entries.iter().filter(|entry| entry.pinned).count();

@@ -510,13 +510,12 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
-      ledger      168 tokens, 7.4% of the context after: 1 first message, 1 latest
-                  message, 2 files, 2 messages
-      in context  if the rules write: 66% of 3 facts that can be checked; recall
-                  finds the other 1
+      ledger      156 tokens, 28.7% of the context after: 4 messages
+      extractive  388 tokens; 775 in context after
+      messages    3 of 3 verbatim
       request     history: 995 tokens in, at most 960 out
       request     turn prefix: 306 tokens in, at most 600 out
-      without a model the rules answer these: no network, no cost
+      without a model the extractive summary is used: no network, no cost
     "##);
     assert_snapshot!(shown(&["plan", "s.jsonl"]), @"
     exit 3
@@ -564,9 +563,8 @@ fn dry_runs() {
     -- would be compacted  # -> #  (-#)  extractive, no model  [TIME]
        kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # files
        files       # changed, # read, all named
-       in context  #% of # facts that can be checked; recall finds the other #
+       messages    # of # verbatim
        lost        nothing: every entry is still in the file
     ");
     let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
@@ -628,9 +626,8 @@ fn compact_in_place_and_undo_give_the_context_back() {
     -- compacted  # -> #  (-#)  extractive, no model  [TIME]
        kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # files
        files       # changed, # read, all named
-       in context  #% of # facts that can be checked; recall finds the other #
+       messages    # of # verbatim
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place
@@ -857,27 +854,23 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
 
     After   ~4.6k of 200.0k window   165.4k left
     [mAO...............................................................!rrrrrrrrrrr]
-    m summary 77   A answers 14   O outputs 4.5k   . free 165.4k   ! trigger 170.0k
+    m summary 52   A answers 14   O outputs 4.5k   . free 165.4k   ! trigger 170.0k
     r reserve 30.0k
 
     -- compacted  230.4k -> 4.6k  (-225.8k)  extractive, no model  [TIME] ------------
        kept        1 entry verbatim (14), from e2
        elided      1 entry that did not fit
-       summarized  0 entries + 1 of the turn in progress into 77 tokens
+       summarized  0 entries + 1 of the turn in progress into 52 tokens
        files       0 changed, 0 read, all named
+       messages    1 of 1 verbatim
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place
 
     -- summary ---------------------------------------------------------------------
-       No prior history.
-       ---
-       **Turn Context (split turn):**
-       ## Original Request
-       First request (e1):
+       Made by code, without a model (extractive). Lines behind > are quoted; an ...
+       user [e1]
        > #1 lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dol...
-       ## Context Needed to Continue
-       - Made by code, without a model (extractive); newer messages follow. An id...
     ");
     assert!(tokens(&env) < Some(170_000));
     let added: Vec<Value> = env.lines("s.jsonl").split_off(4);

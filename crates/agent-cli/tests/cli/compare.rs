@@ -36,24 +36,20 @@ fn strategies_stand_side_by_side() {
         .stdout
         .lines()
         .filter(|line| !line.starts_with("seconds"));
-    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
+    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
                     extractive        prune-only
     tokens before   190.1k            190.1k
-    tokens after    22.9k             79.8k
-    summary         2.9k              0
-    of it ledger    948               -
+    tokens after    25.9k             79.8k
+    summary         6.0k              0
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      50% of 219        7% of 27
-    paths           98% of 53         -
-    errors          20% of 39         7% of 27
-    figures         81% of 32         -
-    names           48% of 33         -
-    commands        12% of 62         -
-    your messages   16% of 18         -
-    your rules      100% of 22        -
-    shares are of what would leave the context: what can still be read verbatim; nothing was changed
+    your messages   100% of 18        -
+    failing runs    100% of 4         -
+    files           97% of 37         -
+    answers         50% of 61         -
+    tool output     27% of 289        77% of 100
+    shares are of what would leave the context: what can still be read, whole or in part; nothing was changed
     ");
     assert_eq!(env.read("s.jsonl"), before);
 }
@@ -180,7 +176,7 @@ fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
         of.iter().any(|name| line.starts_with(name))
     });
     assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @"
-    of it ledger    104               -
+    of it ledger    314               -
     would ask       1, 1.7k           -
     would cost      up to $2.626      -
     requests        1, 20 read        none

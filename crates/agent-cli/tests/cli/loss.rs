@@ -23,36 +23,21 @@ fn people_see_what_is_out_of_sight_and_what_was_invented() {
     assert_eq!(shown.code, Some(0), "{shown}");
     assert_snapshot!(shown.stdout, @r#"
     -- compaction #1  k1  46 taken out, summary 22 ---------------------------------
-       paths         [==========] 100%  2 of 2 in context
-       figures       [..........]   0%  0 of 1 in context
-          - 20 ms  e1
-       names         [..........]   0%  0 of 1 in context
-          - read_herd  e2
-       addresses     [..........]   0%  0 of 1 in context
-          - https://zebra.example/spec  e2
-       your messages [..........]   0%  0 of 1 verbatim
+       your messages [..........] 0 of 1 verbatim
           - Never touch Cargo.lock. Make src/zebra.rs answer in 20 ms.  e1
-       your rules    [==========] 100%  1 of 1 verbatim
+       answers       [..........] 0 of 1 verbatim
+          - I change read_herd in src/zebra.rs, see https://zebra.example/spec.  e2
     -- compaction #2  k2  8 taken out, summary 11 ----------------------------------
-       your messages [..........]   0%  0 of 1 verbatim
+       your messages [..........] 0 of 1 verbatim
           - and the cow?  e3
-       invented     1 quote that the user never said
+       invented     1 quote that no entry contains
                     "please rewrite everything in Go"
     -- all of them, held against the context as it is now  54 taken out ------------
-       paths         [..........]   0%  0 of 2 in context
-          - src/zebra.rs  e2
-          - Cargo.lock  e1
-       figures       [..........]   0%  0 of 1 in context
-          - 20 ms  e1
-       names         [..........]   0%  0 of 1 in context
-          - read_herd  e2
-       addresses     [..........]   0%  0 of 1 in context
-          - https://zebra.example/spec  e2
-       your messages [..........]   0%  0 of 2 verbatim
-          - and the cow?  e3
+       your messages [..........] 0 of 2 verbatim
           - Never touch Cargo.lock. Make src/zebra.rs answer in 20 ms.  e1
-       your rules    [..........]   0%  0 of 1 verbatim
-          - Never touch Cargo.lock.  e1
+          - and the cow?  e3
+       answers       [..........] 0 of 1 verbatim
+          - I change read_herd in src/zebra.rs, see https://zebra.example/spec.  e2
     what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back
     "#);
 }
@@ -179,7 +164,7 @@ fn the_card_says_what_loss_says_afterwards() {
     assert_eq!(document["loss"]["kinds"], told["compactions"][0]["kinds"]);
     let card = env.run(&[&["compact", "s.jsonl", "--dry-run"], &rules[..]].concat());
     let line = card.stdout.lines().find(|line| line.contains("messages "));
-    assert_snapshot!(line.expect("a line").trim(), @"");
+    assert_snapshot!(line.expect("a line").trim(), @"messages    18 of 18 verbatim");
     // What is said is what is stored.
     let summaries = env.run(&["summaries", "c.jsonl", "--json"]).json();
     let last = summaries["summaries"]

@@ -65,7 +65,7 @@ fn a_file_with_anything_else_in_it_is_refused() {
     refused(&written[..written.len() - 1]);
     refused(&env.read("s.jsonl"));
     // One changed byte in the part that is copied, and one in the summary.
-    for text in ["\"e1\"", "## "] {
+    for text in ["\"e1\"", "user ["] {
         let found = written.windows(text.len());
         let at = found.rev().position(|bytes| bytes == text.as_bytes());
         let at = written.len() - text.len() - at.expect("the text is there");

@@ -33,9 +33,9 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
     assert_snapshot!(preview, @"
     exit 0
     --- stdout
-    would be pinned: a text   19 tokens
+    would be pinned: a text   18 tokens
        text         never push to main
-       budget       19 of 2.0k tokens used
+       budget       18 of 2.0k tokens used
     ");
     assert_eq!(env.read("s.jsonl"), before);
     let text = env.json(&[
@@ -48,18 +48,18 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
     assert_snapshot!(env.run(&["pin", "s.jsonl", "e2", "--in-place"]), @"
     exit 0
     --- stdout
-    pinned: e2   33 tokens
+    pinned: e2   31 tokens
        text         #2 lorem ipsum dolor sit amet lorem ipsum dolor sit amet ...
-       budget       52 of 2.0k tokens used
+       budget       49 of 2.0k tokens used
     ");
     let listed = env.run(&["pin", "s.jsonl", "--list"]);
     assert_snapshot!(without_ids(&listed.to_string()), @"
     exit 0
     --- stdout
     2 pins
-       e2               33  #2 lorem ipsum dolor sit amet lorem ipsum dolor sit amet ...
-       [ID]         19  never push to main
-       budget       52 of 2.0k tokens used
+       e2               31  #2 lorem ipsum dolor sit amet lorem ipsum dolor sit amet ...
+       [ID]         18  never push to main
+       budget       49 of 2.0k tokens used
     ");
     // Nothing is said to the model.
     assert_eq!(env.messages("s.jsonl"), messages);
@@ -80,9 +80,9 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
     assert_snapshot!(without_ids(&removed.to_string()), @"
     exit 0
     --- stdout
-    unpinned: [ID]   19 tokens
+    unpinned: [ID]   18 tokens
        text         never push to main
-       budget       33 of 2.0k tokens used
+       budget       31 of 2.0k tokens used
     ");
     let copy = env.json(&["pin", "s.jsonl", "--remove", "e2", "--out", "copy.jsonl"]);
     assert_eq!(copy["unpinned"], "e2");
@@ -126,14 +126,14 @@ fn pins_that_are_over_the_budget_are_marked() {
     exit 0
     --- stdout
     3 pins
-       [ID]         20  not kept: one two three four five
-       [ID]         16  not kept: six
-       [ID]         18  not kept: seven eight nine
-       budget       54 of 45 tokens used; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens
+       [ID]         18  not kept: one two three four five
+       [ID]         15  not kept: six
+       [ID]         16  not kept: seven eight nine
+       budget       49 of 45 tokens used; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens
     ");
     let none = ["--set", "compaction.pins.maxTokens=0"];
     let text = ["pin", "s.jsonl", "--text", "ten", "--dry-run"];
-    assert_snapshot!(refused(&env, 2, &[&text[..], &none].concat()), @"error: the pin takes 16 tokens with its id, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)");
+    assert_snapshot!(refused(&env, 2, &[&text[..], &none].concat()), @"error: the pin takes 14 tokens with its id, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_cannot_be_pinned_is_refused() {
     error: no entry nope in this session; agent-cli tree lists the ids
     error: entry e1 has no text to pin; name a message, a tool result or a summary, or pin a text
     error: the text to pin is empty; say what to keep
-    error: the pin takes 22 tokens with its id, and 0 of the 20 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    error: the pin takes 20 tokens with its id, and 0 of the 20 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     nothing to do: that is pinned already, by entry e2
     nothing to do: entry e5 is not pinned; list the pins to see what is
     error: no entry nope in this session; agent-cli tree lists the ids

@@ -242,9 +242,9 @@ fn a_timeline_has_messages_commits_tests_and_compactions() {
     ];
     env.write("s.jsonl", lines.map(|line| format!("{line}\n")).concat());
     assert_snapshot!(env.run(&["timeline", "s.jsonl"]).stdout, @"
-       1  2026-01-01 10:00  e1  fix it
-                            e2  tests failed: cargo test
-                            e2  commit: git commit -m x
+    1  2026-01-01 10:00  e1  fix it
+                         e2  tests failed: cargo test
+                         e2  commit: x
     ");
     assert_eq!(
         env.json(&["timeline", "s.jsonl"])["events"][1]["failed"],

@@ -74,7 +74,7 @@ fn a_hook_tells_what_a_compaction_removed() {
         .as_str()
         .unwrap_or_default();
     assert!(
-        text.contains("left the context") && text.contains("rule of the user"),
+        text.contains("left the context") && text.contains("\nuser ["),
         "{after}"
     );
     assert!(text.len() <= 1200, "300 tokens: {}", text.len());

@@ -168,7 +168,7 @@ fn a_simple_terminal_gets_plain_lines_and_no_terminal_a_message() {
     pty.send("hi\r");
     pty.wait_for("Hello there.");
     pty.send("/settings\r");
-    pty.wait_for("compaction.verify");
+    pty.wait_for("compaction.toolResultChars");
     pty.send("/quit\r");
     assert_eq!(pty.exit_code(), 0);
     assert!(!pty.raw().contains('\u{1b}'), "{:?}", pty.raw());

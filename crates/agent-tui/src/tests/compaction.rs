@@ -33,11 +33,12 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
     bench.key(KeyCode::Esc);
     insta::assert_snapshot!(bench.asked(), @r#"Ask(Command("stop"), Do(AbortCompaction))"#);
     bench.event(json!({"type": "compaction_end", "reason": "manual", "result": result(), "aborted": false, "will_retry": false, "error": null}));
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
+
     -- compacted  58.0k -> 16.4k  manual  5.1s  by openai/gpt-5.4  $0.003 ----------
-       entries  240 summarized, 18 entries kept verbatim, 84% in context, 3
-                shortened
-       facts    1.6k tokens copied by code: files, rules, messages, failures
+       entries  240 summarized, 18 entries kept verbatim, your messages: 12 of 18
+                verbatim, 4 in part, 3 shortened
+       ledger   1.6k tokens quoted by code: messages, files, failures
        lost     nothing: every entry is still in the session; /recall finds what is
                 out of context
                 /undo takes it back   /loss what went   ctrl+o reads the summary
@@ -54,11 +55,11 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
 
     -- compacted  58.0k -> 16.4k  5.1s -----
        entries  240 summarized, 18 entries
-                kept verbatim, 84% in
-                context, 3 shortened
-       facts    1.6k tokens copied by code:
-                files, rules, messages,
-                failures
+                kept verbatim, your
+                messages: 12 of 18 verbatim,
+                4 in part, 3 shortened
+       ledger   1.6k tokens quoted by code:
+                messages, files, failures
        lost     nothing: every entry is
                 still in the session;
                 /recall finds what is out of

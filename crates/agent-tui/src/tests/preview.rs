@@ -47,11 +47,11 @@ async fn a_compaction_is_previewed_chosen_and_run() {
     insta::assert_snapshot!(without_ids(&bench.screen()), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
-    Preview: compact now   10.3k -> ~5.0k   nothing has changed yet
+    Preview: compact now   10.3k -> ~3.0k   nothing has changed yet
       keep      1 entry verbatim, 6
-      summarize 5 entries, 8.4k into at most 3.0k
+      summarize 5 entries, 8.4k into at most 1.0k
       facts     N copied by code: files, rules, messages, failures
-      lost      if the rules write, 100% of 1 fact that can be checked, 1 of 1 ru...
+      lost      if the rules write, 2 of 2 verbatim stay in context
       focus     the file names
     --------------------------------------------------------------------------------
     > summarize user       never push to main; fix the parser                     13
@@ -115,11 +115,11 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             openai/gpt-5.4, window 60.0k, in
                /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~5.0k
+            Preview: compact now   10.3k -> ~3.0k
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at m...
               facts     N copied by code: files,...
-              lost      if the rules write, 100% ...
+              lost      if the rules write, 2 of ...
             ----------------------------------------
             > summarize user       never ...      13
               summarize assistant  I look...      14
@@ -141,11 +141,11 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             insta::assert_snapshot!(screen, @"
             openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~5.0k   nothing has changed yet
+            Preview: compact now   10.3k -> ~3.0k   nothing has changed yet
               keep      1 entry verbatim, 6
-              summarize 5 entries, 8.4k into at most 3.0k
+              summarize 5 entries, 8.4k into at most 1.0k
               facts     N copied by code: files, rules, messages, failures
-              lost      if the rules write, 100% of 1 fact that can be checked, 1 of 1 rules stay in context
+              lost      if the rules write, 2 of 2 verbatim stay in context
             ------------------------------------------------------------------------------------------------------------------------
             > summarize user       never push to main; fix the parser                                                             13
               summarize assistant  I look into src/duration.rs.                                                                   14

@@ -15,7 +15,7 @@ const ABOVE: u64 = 115;
 const HEAD: usize = 160;
 /// How far a cut moves to the end of a word, in bytes.
 const WORD: usize = 24;
-/// What would end the frame in which a summary reaches a model. A line that holds it is left out.
+/// What would end the frame in which a summary reaches a model. Such a tag is left out.
 const FRAME_END: &str = "</summary";
 /// The longest id that is shown.
 const ID: usize = 64;
@@ -337,13 +337,19 @@ fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
 
 fn push_lines(text: &mut String, words: &str) {
     for line in words.split('\n').map(|line| line.trim_end_matches('\r')) {
-        if line.trim().is_empty() {
-            continue;
+        let mut rest = line;
+        while let Some(at) = rest.to_ascii_lowercase().find(FRAME_END) {
+            push_line(text, &rest[..at]);
+            text.push_str("[a tag left out]\n");
+            let tag = &rest[at..];
+            rest = &tag[tag.find('>').map_or(tag.len(), |end| end + 1)..];
         }
-        if line.to_ascii_lowercase().contains(FRAME_END) {
-            text.push_str("[1 line with a tag left out]\n");
-            continue;
-        }
+        push_line(text, rest);
+    }
+}
+
+fn push_line(text: &mut String, line: &str) {
+    if !line.trim().is_empty() {
         text.push_str("> ");
         text.push_str(line);
         text.push('\n');

@@ -183,10 +183,6 @@ impl CompactionPlan {
         if prose.trim().is_empty() {
             return Err(AnswerError::Empty.into());
         }
-        let merged = match self.profile {
-            Profile::Own => escape_ledger(prose),
-            Profile::Pi => prose.to_owned(),
-        };
         let is_outline = matches!(
             summarizer,
             Summarizer::Extractive
@@ -195,6 +191,11 @@ impl CompactionPlan {
                     ..
                 }
         );
+        // What an outline quotes is behind its marks; the tags of a model's text are defused.
+        let merged = match self.profile {
+            Profile::Own if !is_outline => escape_ledger(prose),
+            Profile::Own | Profile::Pi => prose.to_owned(),
+        };
         let ledger = match is_outline {
             true => LedgerBlock::default(),
             false => self.ledger.clone(),

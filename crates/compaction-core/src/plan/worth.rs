@@ -1,9 +1,12 @@
 //! Whether the prose of a model is worth storing: a refusal, an echo or continued work in the place of a summary is not.
 //!
 //! Nothing is read into the prose. It is asked how many of the names of the work are in it: the files that were changed, the
-//! commands whose last run failed, and the words of the newest request. The outline is asked the same.
+//! commands whose last run failed, and the words of the newest request. The outline is asked the same. Words alone count only
+//! against short prose: a long summary may be in another language.
 
 use std::collections::BTreeSet;
+
+use session_model::tokens::TokenCount;
 
 use crate::plan::{ApplyError, CompactionPlan};
 use crate::request::RequestKind;
@@ -12,10 +15,14 @@ use crate::request::RequestKind;
 const NAMES: usize = 40;
 /// The shortest word of a request that is a name, in characters.
 const WORD: usize = 5;
-/// With fewer names nothing can be said.
+/// With fewer names nothing can be said; with fewer files and commands among them only of short prose.
 const LEAST_NAMES: usize = 5;
+const LEAST_WORK: usize = 3;
 /// How many times as many names the outline may have before the prose is refused.
 const TIMES: usize = 5;
+/// Prose up to this size is short for a context above this one, in tokens.
+const SHORT: TokenCount = TokenCount(120);
+const MUCH: TokenCount = TokenCount(8000);
 /// How much of the instructions in the prose makes it an echo, in bytes.
 const ECHO: usize = 120;
 
@@ -25,13 +32,20 @@ impl CompactionPlan {
         if self.is_echo(prose) {
             return Err(ApplyError::Echo);
         }
-        let names = self.names();
+        let work = self.work_names();
+        let mut names = self.request_words();
+        names.extend(work.iter().cloned());
         if names.len() < LEAST_NAMES {
             return Ok(());
         }
         let found = found_in(prose, &names);
-        let outline = found_in(&self.extractive_text(), &names);
-        match found * TIMES < outline {
+        let is_worthless = if work.len() >= LEAST_WORK {
+            found * TIMES < found_in(&self.extractive_text(), &names)
+        } else {
+            let is_short = self.profile.counter().text(prose) < SHORT;
+            found == 0 && is_short && self.tokens_in_context() > MUCH
+        };
+        match is_worthless {
             true => Err(ApplyError::Worthless {
                 found,
                 names: names.len(),
@@ -55,39 +69,35 @@ impl CompactionPlan {
         })
     }
 
-    /// Returns the names of the work, in lower case.
-    fn names(&self) -> BTreeSet<String> {
-        let name_of = |path: &str| {
+    /// Returns the names of changed files and failing commands, in lower case.
+    fn work_names(&self) -> BTreeSet<String> {
+        let name_of = |path: &String| {
             path.rsplit(['/', '\\'])
                 .next()
                 .unwrap_or(path)
                 .to_lowercase()
         };
-        let files = self.outline.changed_files().iter().rev().take(NAMES);
-        let mut names: BTreeSet<String> = files.map(|path| name_of(path)).collect();
-        names.extend(
-            self.files
-                .modified_files()
-                .iter()
-                .take(NAMES)
-                .map(|path| name_of(path)),
-        );
+        let newest = self.outline.changed_files().iter().rev().take(NAMES);
+        let mut names: BTreeSet<String> = newest.map(name_of).collect();
+        names.extend(self.files.modified_files().iter().take(NAMES).map(name_of));
         let failing = self.outline.failing_commands().take(NAMES);
         names.extend(failing.filter_map(|command| Some(command.split('`').nth(1)?.to_lowercase())));
+        names.retain(|name| !name.is_empty());
+        names
+    }
+
+    /// Returns the words of the newest request, in lower case.
+    fn request_words(&self) -> BTreeSet<String> {
         let request = self
             .outline
             .newest_request()
             .unwrap_or_default()
             .to_lowercase();
         let words = request.split(|c: char| !c.is_alphanumeric());
-        names.extend(
-            words
-                .filter(|word| word.chars().count() >= WORD)
-                .take(NAMES)
-                .map(str::to_owned),
-        );
-        names.retain(|name| !name.is_empty());
-        names
+        let words = words
+            .filter(|word| word.chars().count() >= WORD)
+            .take(NAMES);
+        words.map(str::to_owned).collect()
     }
 }
 

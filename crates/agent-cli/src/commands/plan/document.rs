@@ -59,7 +59,7 @@ pub(in crate::commands) fn compaction_document(
         "read_files": plan.files.read_files(),
         "modified_files": plan.files.modified_files(),
         "previous_summary": plan.previous_summary,
-        "ledger": ui::ledger::document(&plan.ledger, after),
+        "ledger": ui::ledger::document(&plan.ledger),
         "requests": requests.collect::<Vec<_>>(),
         "entries": plan.entries,
     });

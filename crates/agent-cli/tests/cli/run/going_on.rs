@@ -62,11 +62,12 @@ fn a_script_goes_on_behind_a_handoff() {
     The first document.
 
     <ledger>
-    Kept by code, verbatim. An id in brackets names an entry of the session before.
-    First message of the user:
-    - p1 [ID]
-    Latest message of the user:
-    - p2 [ID]
+    Kept by code from the session before. Lines behind > are quoted.
+    user
+    > p1
+
+    user
+    > p2
     </ledger>
     user: p3
     assistant: A3.
@@ -77,14 +78,16 @@ fn a_script_goes_on_behind_a_handoff() {
     The second document.
 
     <ledger>
-    Kept by code, verbatim. An id in brackets names an entry of the session before.
-    First message of the user:
-    - p1 [ID]
-    Messages of the user in between:
-    - p2 [ID]
-    - p3 [ID]
-    Latest message of the user:
-    - p4 [ID]
+    Kept by code from the session before. Lines behind > are quoted.
+    document of the session before
+    > ## Goal
+    > The first document.
+
+    user
+    > p3
+
+    user
+    > p4
     </ledger>
     user: p5
     assistant: A5.

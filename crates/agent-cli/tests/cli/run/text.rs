@@ -73,7 +73,7 @@ fn a_run_with_everything() {
     Nothing else.
     -- [ID] is labelled "the end"
     -- compacted  [N] -> [N]  manual  [TIME]  by scripted/all ---
-       5 summarized, 3 entries kept verbatim, [N]% in context
+       5 summarized, 3 entries kept verbatim, your messages: 2 of 2 verbatim
     -- back to [ID], with a summary of what was left
     > and now?
     Now nothing is left.

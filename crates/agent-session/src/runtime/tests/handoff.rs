@@ -52,7 +52,7 @@ fn a_handoff_writes_its_document_into_a_new_session_at_once() {
         user: the document
 
         <ledger>
-        Kept by code, verbatim. A
+        Kept by code from the ses
         user: go on
         ");
         assert_snapshot!(written(&path), @"
@@ -237,7 +237,7 @@ fn a_session_in_memory_is_handed_off_in_memory() {
         user: the document
 
         <ledger>
-        Kept by code, verbatim. A
+        Kept by code from the ses
         user: two
         ");
         life.said.clear();

@@ -50,9 +50,9 @@ fn texts_and_entries_are_pinned_listed_and_unpinned_while_the_session_lives() {
             call(&mut life, Ask::Do(command)).await.unwrap();
         }
         assert_snapshot!(life.news(), @"
-        pinned (19; 19 of 1280): never push to main
-        pinned (33; 52 of 1280): #2 lorem ipsum dolor sit amet lorem ipsu
-        unpinned, 19 left
+        pinned (18; 18 of 1280): never push to main
+        pinned (31; 49 of 1280): #2 lorem ipsum dolor sit amet lorem ipsu
+        unpinned, 18 left
         ");
         let listed = pins(&mut life).await;
         assert_eq!(listed.pins.len(), 1);
@@ -102,7 +102,7 @@ fn what_cannot_be_pinned_is_refused_and_changes_nothing() {
         life.until(|event| matches!(event, SessionEvent::Error { message } if message.contains("not pinned"))).await;
         assert_snapshot!(life.news(), @"
         error: no entry nope in this session; agent-cli tree lists the ids
-        error: the pin takes 1553 tokens with its id, and 0 of the 10 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+        error: the pin takes 1551 tokens with its id, and 0 of the 10 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
         error: the text to pin is empty; say what to keep
         error: entry e1 is not pinned; list the pins to see what is
         ");

@@ -266,6 +266,8 @@ fn three_failures_in_a_row_stop_automatic_compactions_until_a_manual_one_helps()
         compacted context-full by scripted/script
         ");
         assert_snapshot!(life.ask(&words(2000)).await, @"
+        auto-compaction threshold context-full
+        auto-compacted: Auto-compaction failed: Already compacted
         user: lorem ipsum dolor sit amet lorem ipsum d
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d
         auto-compaction threshold context-full

@@ -48,7 +48,8 @@ fn every_event_at_eighty_columns() {
     -- pruned 6 results of old output, 38.9k saved
     -- openai/gpt-5.4 takes over from openai/gpt-5.4-mini, window 272.0k
     -- compacted  231.9k -> 24.3k  threshold  9.2s  by openai/gpt-5.4  $0.061 ------
-       240 summarized, 18 entries kept verbatim, 84% in context
+       240 summarized, 18 entries kept verbatim,
+       your messages: 12 of 18 verbatim, 4 in part
     warning: Nothing to compact (session too small)
     -- back to 9b0d11e2, with a summary of what was left
     session 01994a80-11b2
@@ -79,7 +80,7 @@ fn every_event_at_forty_columns() {
     -- compacted  231.9k -> 24.3k  9.2s ----
        240 summarized,
        18 entries kept verbatim,
-       84% in context
+       your messages: 12 of 18 verbatim, 4 in part
     warning: Nothing to compact (session too small)
     -- back to 9b0d11e2,
        with a summary of what was left
