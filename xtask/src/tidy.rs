@@ -20,10 +20,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("session-model", &[]),
     ("session-facts", &["session-model"]),
     ("compaction-core", &["session-model", "session-facts"]),
-    (
-        "session-recall",
-        &["session-model", "session-facts", "compaction-core"],
-    ),
+    ("session-recall", &["session-model", "session-facts"]),
     ("llm-providers", &["session-model"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
@@ -155,7 +152,7 @@ const PURE: [(&str, &[&str]); 5] = [
             "thiserror",
         ],
     ),
-    ("session-facts", &["aho-corasick", "serde", "serde_json"]),
+    ("session-facts", &["blake3", "serde_json"]),
     (
         "session-recall",
         &["aho-corasick", "memchr", "serde", "serde_json", "strsim"],

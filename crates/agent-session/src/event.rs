@@ -2,15 +2,14 @@
 
 mod reference;
 
-use compaction_core::KindLoss;
 use std::borrow::Cow;
 
+use compaction_core::KindLoss;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session_model::StopReason;
 
-pub use reference::{constants, definitions, members};
-pub use reference::{names, reference, samples, schema, schema_text};
+pub use reference::*;
 
 /// A word of the program's own, such as `done`.
 type Word = Cow<'static, str>;
@@ -433,12 +432,11 @@ pub struct CompactionResult {
     pub summarized_entries: usize,
     /// Entries that are shortened where they stand.
     pub shortened_entries: usize,
-    /// Who wrote: a model, or `rules`.
+    /// Who wrote: a model, or `extractive`.
     pub summarizer: String,
     /// The summary, or the document of a handoff.
     pub summary: Option<String>,
-    /// How much of the user's messages that were taken out the model can still read; none where none was. The rest is found
-    /// again by `recall`.
+    /// How much the model can still read of the user's messages that were taken out; none where none were.
     pub user_messages: Option<KindLoss>,
     /// What it cost in USD, where prices are known.
     pub cost_usd: Option<f64>,

@@ -3,12 +3,13 @@
 use session_model::{AgentMessage, SessionContext, SessionPath};
 
 use crate::files::FileOps;
-use crate::ledger::{LedgerBlock, LedgerReader, prose_of, without_ledger};
+use crate::ledger::{LedgerBlock, LedgerReader};
 use crate::outline::{Form, Outline, OutlineBudget};
 use crate::plan::dispositions::{Disposition, file_ops, request_source, source_messages};
 use crate::plan::requests::{RequestSet, RequestSource, Shared, WindowTooSmall};
 use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
 use crate::prompts;
+use crate::prose::{prose_of, without_ledger};
 use crate::request::{
     AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
 };
@@ -16,9 +17,6 @@ use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use crate::settings::CompactionSettings;
 use session_model::tokens::TokenCount;
-
-/// The custom type of the message that opens a session which continues another.
-pub const HANDOFF_MESSAGE: &str = "handoff";
 
 /// The most that a document takes.
 const OUTPUT_CAP: TokenCount = TokenCount(8192);

@@ -51,6 +51,7 @@ mod outline;
 mod pins;
 mod plan;
 pub mod prompts;
+mod prose;
 mod prune;
 mod removed;
 mod request;
@@ -68,14 +69,14 @@ pub use branch::{
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
-pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
-pub use ledger::{LedgerBlock, prose_of, without_ledger};
+pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
+pub use ledger::LedgerBlock;
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, LossKind, LossReport, LostText, Missing,
     TotalLoss, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts, trusted_usage};
-pub use outline::{Outline, OutlineCounts, OutlineText};
+pub use outline::{HANDOFF_MESSAGE, Outline, OutlineCounts, OutlineText};
 pub use pins::{NewPin, PIN_ENTRY, PIN_LABEL, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
@@ -84,6 +85,7 @@ pub use plan::{
     WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
     plan_for_context,
 };
+pub use prose::{prose_of, without_ledger};
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
     plan_prune, plan_prune_for_context,

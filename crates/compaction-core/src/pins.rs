@@ -11,13 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 use session_model::json::RawJson;
+use session_model::tokens::{TokenCount, TokenCounter};
 use session_model::{
-    AgentMessage, Block, Content, CustomDraft, Entry, EntryBody, EntryDraft, EntryId, EntryIndex,
-    EntryKind, LabelDraft, SessionPath, SessionTree,
+    CustomDraft, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind, LabelDraft, SessionPath,
+    SessionTree,
 };
 
-use crate::ledger::{frame_tokens, prose_of};
-use session_model::tokens::{TokenCount, TokenCounter};
+use crate::prompts;
+
+mod text;
+
+pub(crate) use text::pinned_text;
+use text::text_of;
 
 /// The label of a pinned entry.
 pub const PIN_LABEL: &str = "pin";
@@ -239,68 +244,6 @@ fn pin_at(tree: &SessionTree, index: EntryIndex) -> Option<Pin> {
     })
 }
 
-/// Returns the text of an entry that pins one of its own.
-pub(crate) fn pinned_text(entry: &Entry) -> Option<String> {
-    match &entry.body {
-        EntryBody::Custom { custom_type, .. } if custom_type == PIN_ENTRY => text_of(entry),
-        _ => None,
-    }
-}
-
-/// Returns what a pin of the entry keeps; nothing where it says nothing.
-fn text_of(entry: &Entry) -> Option<String> {
-    let text = match &entry.body {
-        EntryBody::Message(message) => text_of_message(message)?,
-        EntryBody::CustomMessage(message) => text_of_content(&message.content)?,
-        EntryBody::Compaction(compaction) => prose_of(&compaction.summary),
-        EntryBody::BranchSummary(branch) => prose_of(&branch.summary),
-        EntryBody::Custom { custom_type, data } if custom_type == PIN_ENTRY => {
-            data.as_ref()?.string_member("text")?.to_string()
-        }
-        EntryBody::ThinkingLevelChange(_)
-        | EntryBody::ModelChange(_)
-        | EntryBody::Custom { .. }
-        | EntryBody::Label { .. }
-        | EntryBody::SessionInfo(_)
-        | EntryBody::Usage { .. }
-        | EntryBody::ContextEdit { .. }
-        | EntryBody::ResetBoundary
-        | EntryBody::Unknown(_) => return None,
-    };
-    (!text.trim().is_empty()).then_some(text)
-}
-
-fn text_of_message(message: &AgentMessage) -> Option<String> {
-    match message {
-        AgentMessage::BashExecution(command) => Some(command.to_text()),
-        AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
-            Some(prose_of(&summary.summary))
-        }
-        AgentMessage::System(_) => None,
-        AgentMessage::User(_)
-        | AgentMessage::Developer(_)
-        | AgentMessage::Assistant(_)
-        | AgentMessage::ToolResult(_)
-        | AgentMessage::Custom(_)
-        | AgentMessage::Other { .. } => text_of_content(message.content()?),
-    }
-}
-
-/// Returns the text of a content, with a word for each image; nothing where there is no text.
-fn text_of_content(content: &Content) -> Option<String> {
-    let blocks = match content {
-        Content::Text(text) => return Some(text.clone()),
-        Content::Blocks(blocks) => blocks,
-    };
-    let has_text = content.texts().any(|text| !text.trim().is_empty());
-    let parts = blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.text.as_str()),
-        Block::Image(_) => Some("[image]"),
-        Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
-    });
-    has_text.then(|| parts.collect::<Vec<_>>().join("\n"))
-}
-
 impl Pins {
     /// Returns the pins of a path.
     pub fn of(path: &SessionPath<'_>, budget: TokenCount, counter: &dyn TokenCounter) -> Self {
@@ -440,6 +383,11 @@ fn label(target: &EntryId, label: Option<&str>) -> EntryDraft {
         target: target.clone(),
         label: label.map(str::to_owned),
     })
+}
+
+/// Returns what stands around pins in a summary.
+fn frame_tokens(counter: &dyn TokenCounter) -> TokenCount {
+    counter.text(&prompts::ledger(&prompts::ledger_lead(), ""))
 }
 
 #[cfg(test)]

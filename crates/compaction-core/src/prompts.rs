@@ -57,7 +57,7 @@ pub(crate) fn file_operations(read: &str, modified: &str) -> String {
     render(&Prompt { read, modified })
 }
 
-/// Returns the block that a summary carries in addition to its prose.
+/// Returns the block that a summary carries in addition to its prose, with the blank line in front.
 pub(crate) fn ledger(lead: &str, outline: &str) -> String {
     #[derive(Template)]
     #[template(path = "ledger.md")]
@@ -65,7 +65,7 @@ pub(crate) fn ledger(lead: &str, outline: &str) -> String {
         lead: &'a str,
         outline: &'a str,
     }
-    render(&Prompt { lead, outline })
+    format!("\n\n{}", render(&Prompt { lead, outline }))
 }
 
 /// Returns instructions and what the user wants the summary to focus on.

@@ -1,7 +1,9 @@
 //! What a program does that Codex runs in the place of a call: `tools.exec_command({cmd: "..."})` and patches.
 
 use crate::arguments::COMMANDS;
-use crate::tool_call::PATCH;
+
+/// How a patch begins that names its files in lines of their own.
+pub(crate) const PATCH: &str = "*** Begin Patch";
 
 /// What a program hands to the tools that it calls.
 #[derive(Debug, Default, PartialEq, Eq)]

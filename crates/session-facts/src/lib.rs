@@ -21,6 +21,7 @@ mod actions;
 mod arguments;
 mod code_mode;
 mod commands;
+mod commits;
 mod outcome;
 mod path_normalize;
 mod seen;

@@ -7,7 +7,7 @@ use session_model::json::{Members, RawJson};
 use crate::arguments::{
     COMMANDS, EDIT_LIST, EDITS, FOLDERS, INPUTS, TEXTS, command_text, names_file, text_of,
 };
-use crate::code_mode;
+use crate::code_mode::{self, PATCH};
 use crate::shell_files::{FileAction, shell_files};
 
 /// Words in the plain names of tools that look at files, of those that write one anew, and of those that look at
@@ -24,9 +24,6 @@ const CHANGES: [&str; 9] = [
 
 /// Tools of several agents whose argument `command` says what they do.
 const EDITORS: [&str; 3] = ["strreplaceeditor", "strreplacebasededittool", "fswrite"];
-
-/// How a patch begins that names its files in lines of their own.
-pub(crate) const PATCH: &str = "*** Begin Patch";
 
 /// What a call does.
 #[derive(Debug, Clone, PartialEq)]

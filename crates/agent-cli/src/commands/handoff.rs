@@ -95,7 +95,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             let details = json!({
                 "parentSession": session.tree().header().map(|header| header.id.clone()),
                 "parentLeaf": path.leaf_id(),
-                "summarizer": report.answered_by.as_deref().unwrap_or("rules"),
+                "summarizer": report.answered_by.as_deref().unwrap_or("extractive"),
                 "ledger": plan.ledger.details(),
             });
             let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {

@@ -200,7 +200,7 @@ fn author(summarizer: &Value) -> Option<String> {
         _ => None,
     };
     match text("by")? {
-        "extractive" => Some("rules".to_owned()),
+        "extractive" => Some("extractive".to_owned()),
         "model" => model(),
         "native" => Some(format!("{}, natively", model()?)),
         "remote" => text("endpoint").map(str::to_owned),

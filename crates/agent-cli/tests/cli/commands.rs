@@ -510,7 +510,7 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
-      ledger      156 tokens, 28.7% of the context after: 4 messages
+      ledger      156 tokens: 4 messages
       extractive  388 tokens; 775 in context after
       messages    3 of 3 verbatim
       request     history: 995 tokens in, at most 960 out

@@ -41,7 +41,7 @@ fn strategies_stand_side_by_side() {
     tokens before   190.1k            190.1k
     tokens after    25.9k             79.8k
     summary         6.0k              0
-    written by      rules             -
+    written by      extractive        -
     requests        none              none
     cost            nothing           nothing
     your messages   100% of 18        -
@@ -65,7 +65,7 @@ fn programs_get_what_loss_gives_and_what_it_takes() {
         .collect();
     assert_eq!(names, ["context-full", "extractive", "prune-only"]);
     let extractive = &rows[1];
-    assert_eq!(extractive["by"], "rules");
+    assert_eq!(extractive["by"], "extractive");
     assert_eq!(extractive["requests_sent"], 0);
     assert!(extractive["tokens_after"].as_u64() < extractive["tokens_before"].as_u64());
     // The same as loss says of the compaction once it is done.
@@ -226,6 +226,6 @@ fn a_strategy_that_fails_is_a_row_of_the_others() {
     assert!(rows[0]["failed"].is_string(), "{document}");
     assert_eq!(rows[0]["requests_sent"], 1);
     assert_eq!(rows[1]["failed"], serde_json::Value::Null);
-    assert_eq!(rows[1]["by"], "rules");
+    assert_eq!(rows[1]["by"], "extractive");
     assert_eq!(with("context-full", &[]).code, Some(5));
 }

@@ -49,7 +49,10 @@ fn programs_get_every_figure() {
     let document = env.run(&["loss", "s.jsonl", "--json"]).json();
     let first = &document["compactions"][0];
     assert_eq!(first["entry_id"], "k1");
-    let kind = |total: usize, verbatim: usize, named: usize| json!({ "total": total, "verbatim": verbatim, "shortened": 0, "named": named, "gone": total - verbatim - named });
+    let kind = |total: usize, verbatim: usize, named: usize| {
+        json!({ "total": total, "verbatim": verbatim, "shortened": 0, "named": named,
+                "gone": total - verbatim - named, "not_searched": 0 })
+    };
     assert_eq!(first["kinds"]["user_messages"], kind(1, 0, 0));
     assert_eq!(first["kinds"]["answers"], kind(1, 0, 0));
     assert_eq!(first["invented"], json!([]));
@@ -201,7 +204,7 @@ fn each_summary_says_where_it_comes_from() {
     let row = row.expect("a compaction");
     assert_eq!(
         (&row["by"], &row["ended"]),
-        (&json!("rules"), &json!("rules"))
+        (&json!("extractive"), &json!("extractive"))
     );
     assert_eq!(
         (&row["strategy"], &row["trigger"]),

@@ -111,7 +111,7 @@ fn a_hook_is_brief_whatever_the_session_says() {
     let input = json!({ "transcript_path": "s.jsonl" }).to_string();
     let told = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
     assert!(told.contains("1 entries left the context"), "{told}");
-    assert!(told.len() <= 1400, "{}: {told}", told.len());
+    assert!(told.len() <= 2000, "{}: {told}", told.len());
 }
 
 #[test]

@@ -398,7 +398,7 @@ impl CompactionJob {
             tokens_before: estimated.0,
             tokens_after: estimated.saturating_sub(saved).0,
             shortened_entries: shortened,
-            summarizer: "rules".to_owned(),
+            summarizer: "extractive".to_owned(),
             ..CompactionResult::default()
         };
         CompactionOutput::Entries(Box::new(CompactionEntries {
@@ -413,7 +413,7 @@ impl CompactionJob {
 /// Returns who wrote.
 pub(super) fn author(report: &ModelReport) -> String {
     let model = report.answered_by.as_deref();
-    model.unwrap_or("rules").to_owned()
+    model.unwrap_or("extractive").to_owned()
 }
 
 fn count(plan: &CompactionPlan, kept: bool) -> usize {

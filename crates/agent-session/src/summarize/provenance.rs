@@ -40,12 +40,12 @@ pub fn summary_draft(drafts: &mut [EntryDraft]) -> Option<&mut EntryDraft> {
 }
 
 /// Writes what the summary took into the entry, in the spelling that entries have, so that its price is known later,
-/// and how it ended: `complete` when whoever was asked first wrote it, `rules` when nobody was asked, else `fallback`
+/// and how it ended: `complete` when whoever was asked first wrote it, `extractive` when nobody was asked, else `fallback`
 /// with those that failed and the kind of each failure.
 pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
     let (ended, failed) = match (&report.answered_by, report.failed.as_slice()) {
         (Some(_), []) => ("complete", Value::Null),
-        (None, []) => ("rules", Value::Null),
+        (None, []) => ("extractive", Value::Null),
         (_, failed) => {
             let failed = failed.iter();
             let failed =
@@ -154,7 +154,7 @@ mod tests {
         let rules = ModelReport::default();
         assert_eq!(
             details(&rules),
-            json!({ "ended": "rules", "seconds": 1.235 })
+            json!({ "ended": "extractive", "seconds": 1.235 })
         );
         let fallen = ModelReport {
             failed: vec![failed],

@@ -218,7 +218,7 @@ pub fn compaction_parts(reason: &str, result: &CompactionResult) -> Vec<String> 
         _ => "compacted",
     };
     let by = match result.summarizer.as_str() {
-        "rules" => "extractive".to_owned(),
+        "extractive" => "extractive".to_owned(),
         model => format!("by {}", clean(model)),
     };
     let parts = [

@@ -9,13 +9,14 @@ use session_model::{
 };
 
 use crate::files::{FileCalls, FileOps};
-use crate::ledger::{LedgerBlock, LedgerReader, without_ledger};
+use crate::ledger::{LedgerBlock, LedgerReader};
 use crate::outline::{Form, Outline, OutlineBudget};
 use crate::plan::requests::{RequestSet, RequestSource, Shared};
 use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
 use crate::prompts;
+use crate::prose::without_ledger;
 use crate::request::{
     AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
 };

@@ -67,7 +67,7 @@ pub struct KindLoss {
     /// Those of which nothing is left in the context. Their entries are in the session.
     pub gone: usize,
     /// Those that were not looked for, because there was too much.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default)]
     pub not_searched: usize,
 }
 

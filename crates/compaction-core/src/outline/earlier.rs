@@ -2,8 +2,8 @@
 
 use session_model::{Compaction, EntryBody, EntryId, EntryKind, SessionContext, SessionPath};
 
-use crate::ledger::prose_of;
 use crate::prompts;
+use crate::prose::prose_of;
 
 /// The parts of a summary by Claude Code: notes of the model for itself, then the summary.
 const NOTES: &str = "Analysis:";

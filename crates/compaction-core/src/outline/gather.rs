@@ -9,7 +9,7 @@ use session_model::{
     StatedRole,
 };
 
-use crate::handoff::HANDOFF_MESSAGE;
+use crate::outline::HANDOFF_MESSAGE;
 
 /// How much of what is not in the context is read whole, newest first, and of what is older how much of the user's
 /// messages, in bytes: sessions may be of any size.

@@ -31,6 +31,9 @@ use crate::pins::{Pin, pins_of};
 pub(crate) use write::{Form, OutlineBudget};
 pub use write::{OutlineCounts, OutlineText};
 
+/// The custom type of the message that opens a session which continues another.
+pub const HANDOFF_MESSAGE: &str = "handoff";
+
 /// What is known of a conversation for an outline of it.
 #[derive(Debug, Clone, Default)]
 pub struct Outline {

@@ -10,8 +10,8 @@ use session_model::text::one_line;
 use session_model::{AgentMessage, Content, EntryId};
 
 use super::{Body, Outline, Piece, PieceKind, words_tokens};
-use crate::handoff::HANDOFF_MESSAGE;
-use crate::ledger::without_ledger;
+use crate::outline::HANDOFF_MESSAGE;
+use crate::prose::without_ledger;
 use crate::serialize::escape_line;
 
 /// Weights: the user before answers, answers before calls, the last answer of a turn before the others.

@@ -6,29 +6,20 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use session_facts::{RESTORED_CONTEXT, SourceMessage};
 use session_model::json::{Members, RawJson};
-use session_model::text::one_line;
 use session_model::{
     AgentMessage, CompactionDraft, CustomMessageDraft, EntryDraft, FirstKept, MessageDraft,
-    SummaryMessage, acknowledgement, resumed,
+    SummaryMessage,
 };
 
 use crate::ledger::LedgerBlock;
 use crate::loss::{ContextLoss, Readable, Removed};
-use crate::outline::{Form, Outline, OutlineBudget};
-use crate::plan::{CompactionPlan, Disposition, Elision, prefix_cap, prompt_hash};
-use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
+use crate::outline::{Form, OutlineBudget};
+use crate::plan::answers::{merge_answers, short_summary};
+use crate::plan::{CompactionPlan, Elision, prompt_hash};
+use crate::request::{AnswerError, Summarizer, SummaryAnswer};
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use session_model::tokens::TokenCount;
-
-/// What stands between the summary of the history and that of a split turn's beginning.
-pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
-
-/// What stands for the history when there is none before a split turn.
-pub const NO_PRIOR_HISTORY: &str = "No prior history.";
-
-/// The longest line for lists, in characters.
-const SHORT: usize = 120;
 
 /// Of the context, a compaction saves at least one part in so many.
 const LEAST_SAVED: u64 = 50;
@@ -368,73 +359,6 @@ impl CompactionPlan {
         front.chain(kept).collect()
     }
 
-    /// Returns the estimate of the context as it is.
-    pub fn tokens_in_context(&self) -> TokenCount {
-        let entries: TokenCount = self.entries.iter().map(|entry| entry.tokens).sum();
-        entries + self.system_tokens()
-    }
-
-    /// Returns the estimate of the context after, with this summary in it.
-    pub fn tokens_after(&self, summary: &str) -> TokenCount {
-        let stays = |disposition| matches!(disposition, Disposition::Kept | Disposition::Pruned);
-        let kept = self.entries.iter().filter(|entry| stays(entry.disposition));
-        let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
-        let elided: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
-        // The sentence to go on stands behind the summary.
-        let summary = match self.restored {
-            Some(_) => resumed(summary),
-            None => summary.to_owned(),
-        };
-        let message = AgentMessage::CompactionSummary(SummaryMessage {
-            summary,
-            timestamp: None,
-        });
-        let summary = self.profile.counter().message(&message);
-        kept.saturating_sub(elided) + summary + self.system_tokens() + self.tokens_behind()
-    }
-
-    /// Returns the estimate of the context after, with the largest prose that is useful in it.
-    pub(super) fn most_tokens_after(&self) -> TokenCount {
-        let counter = self.profile.counter();
-        let tags = counter.text(&self.files.tags(self.file_list_limit));
-        let resume = match self.restored {
-            Some(_) => counter.text(&resumed("")),
-            None => TokenCount::ZERO,
-        };
-        let summary = self.most_prose() + self.ledger.tokens + tags + resume;
-        let shortened: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
-        let kept = self.keep.kept.saturating_sub(shortened);
-        kept + self.system_tokens() + summary + self.tokens_behind()
-    }
-
-    /// Returns what prose may take: where only the beginning of a turn is summarized, the previous summary comes before
-    /// it verbatim.
-    fn most_prose(&self) -> TokenCount {
-        let history = |request: &SummaryRequest| request.kind != RequestKind::TurnPrefix;
-        let carried = self.previous_summary.as_ref();
-        match carried.filter(|_| !self.requests().iter().any(history)) {
-            Some(carried) => {
-                let counter = self.profile.counter();
-                let carried = counter.text(carried) + counter.text(SPLIT_TURN_HEADING);
-                self.summary_cap.max(carried + prefix_cap(self.summary_cap))
-            }
-            None => self.summary_cap,
-        }
-    }
-
-    /// Returns what stands behind the summary although nothing is kept: its acknowledgement, what is brought back
-    /// and calls that wait.
-    fn tokens_behind(&self) -> TokenCount {
-        let Some(restored) = &self.restored else {
-            return TokenCount::ZERO;
-        };
-        let answers = self.pending.clone().into_iter().chain([acknowledgement()]);
-        let answers = answers.map(AgentMessage::Assistant);
-        let counter = self.profile.counter();
-        let answers: TokenCount = answers.map(|answer| counter.message(&answer)).sum();
-        answers + restored.tokens
-    }
-
     /// Returns the message that brings files and images back.
     fn attachments(&self) -> Option<EntryDraft> {
         let restored = self.restored.as_ref()?;
@@ -454,15 +378,6 @@ impl CompactionPlan {
         Some(EntryDraft::Message(Box::new(draft)))
     }
 
-    pub(super) fn system_tokens(&self) -> TokenCount {
-        // Where the rules leave system messages in place, they are among the entries.
-        let in_place = self.profile == Profile::Pi;
-        let system = self.system.as_ref().filter(|_| !in_place);
-        let system = system.map(|system| AgentMessage::System(system.clone()));
-        let counter = self.profile.counter();
-        system.map_or(TokenCount::ZERO, |system| counter.message(&system))
-    }
-
     /// Returns the details of the entry: the file lists that peers read, and where the summary comes from.
     fn details(&self, summarizer: &Summarizer, tokens_after: TokenCount) -> Value {
         json!({
@@ -479,62 +394,4 @@ impl CompactionPlan {
             "estimatedTokensAfter": tokens_after,
         })
     }
-}
-
-/// Returns one line about the session, for lists: the first line of the goal that the prose names, or of the first request.
-fn short_summary(prose: &str, outline: &Outline) -> Option<String> {
-    const HEADINGS: [&str; 3] = ["## Goal\n", "## Objective\n", "## Original Request\n"];
-    let goal = HEADINGS
-        .iter()
-        .find_map(|heading| Some(prose.split_once(heading)?.1));
-    let words = |text: &str| {
-        let mut lines = text
-            .lines()
-            .map(|line| line.trim_start_matches(['>', '-', '*', ' ']).trim());
-        lines
-            .find(|line| !line.is_empty() && *line != "(none)")
-            .map(|line| one_line(line, SHORT))
-    };
-    goal.and_then(|goal| words(goal.split("\n#").next().unwrap_or(goal)))
-        .or_else(|| words(outline.first_request()?))
-}
-
-/// Returns the summary that the answers make up, and who wrote it.
-pub(crate) fn merge_answers(
-    requests: &[SummaryRequest],
-    answers: &[SummaryAnswer],
-    previous: Option<&str>,
-) -> Result<(String, Summarizer), AnswerError> {
-    if requests.len() != answers.len() {
-        return Err(AnswerError::Count {
-            requests: requests.len(),
-            answers: answers.len(),
-        });
-    }
-    let mut history = None;
-    let mut prefix = None;
-    let mut summarizer = Summarizer::Extractive;
-    for (request, answer) in requests.iter().zip(answers) {
-        let text = answer.summary(request.kind)?;
-        summarizer = answer.summarizer.clone();
-        match request.kind {
-            RequestKind::TurnPrefix => prefix = Some(text),
-            RequestKind::History
-            | RequestKind::Branch
-            | RequestKind::Short
-            | RequestKind::Snapshot
-            | RequestKind::Handoff => history = Some(text),
-        }
-    }
-    let merged = match (history, prefix) {
-        (Some(history), None) => history.into_owned(),
-        (history, Some(prefix)) => {
-            let previous = previous.filter(|previous| !previous.is_empty());
-            let history = history.as_deref().or(previous);
-            let history = history.unwrap_or(NO_PRIOR_HISTORY);
-            format!("{history}{SPLIT_TURN_HEADING}{prefix}")
-        }
-        (None, None) => return Err(AnswerError::Empty),
-    };
-    Ok((merged, summarizer))
 }

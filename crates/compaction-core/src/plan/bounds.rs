@@ -6,10 +6,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionContext, SessionPath};
 
-use crate::ledger::{LedgerBlock, LedgerReader, without_ledger};
+use crate::ledger::{LedgerBlock, LedgerReader};
 use crate::measure::{Measure, adapted_keep};
 use crate::outline::{Outline, OutlineBudget};
 use crate::plan::{NothingToDo, PlanOptions};
+use crate::prose::without_ledger;
 use crate::restore;
 use crate::rules::Rules;
 use crate::threshold::{Threshold, threshold};

@@ -1,10 +1,12 @@
 //! Planning a compaction: what is summarized, what stays, what is asked. Pure and deterministic.
 
+mod answers;
 mod apply;
 mod asked;
 mod bounds;
 pub(crate) mod dispositions;
 mod elide_to_fit;
+mod estimate;
 mod hash;
 mod nothing;
 mod options;
@@ -20,9 +22,10 @@ use session_model::{
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
 use crate::files::FileOps;
-use crate::ledger::{LedgerBlock, LedgerReader, prose_of};
+use crate::ledger::{LedgerBlock, LedgerReader};
 use crate::measure::{Measure, measure_counted, message_counts};
 use crate::outline::{Outline, OutlineBudget};
+use crate::prose::prose_of;
 use crate::request::RequestKind;
 use crate::restore::{self, Restored};
 use crate::rules::Profile;
@@ -31,7 +34,8 @@ use crate::threshold::{Threshold, threshold};
 use session_facts::SourceMessage;
 use session_model::tokens::TokenCount;
 
-pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
+pub use answers::{NO_PRIOR_HISTORY, SPLIT_TURN_HEADING};
+pub use apply::{AppliedCompaction, ApplyError, add_detail};
 pub use bounds::{KeepBudget, ledger_beside};
 pub use dispositions::{ComesBack, Disposition, PlannedEntry};
 pub use elide_to_fit::{Elision, ElisionPlan, plan_elision};
@@ -43,7 +47,7 @@ pub(crate) use prune_mark::prune_mark;
 pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
-pub(crate) use apply::merge_answers;
+pub(crate) use answers::merge_answers;
 use bounds::{
     conversation_len, effective_keep, extractive_budget, ledger_budget, prefix_cap,
     refuse_compacted,

@@ -307,7 +307,11 @@ fn row(
         Ok(Done::Compacted(compacted, report)) => {
             account(&mut row, &report);
             let (plan, applied) = (&compacted.plan, &compacted.applied);
-            row.by = Some(report.answered_by.unwrap_or_else(|| "rules".to_owned()));
+            row.by = Some(
+                report
+                    .answered_by
+                    .unwrap_or_else(|| "extractive".to_owned()),
+            );
             row.tokens_before = plan.tokens_in_context();
             row.tokens_after = applied.tokens_after;
             row.summary_tokens = counter.text(&applied.summary);

@@ -102,7 +102,7 @@ pub(super) fn text(rows: &[Row]) -> String {
     }
     let by_rules = |name| {
         rows.iter()
-            .any(|row| row.strategy == name && row.by.as_deref() == Some("rules"))
+            .any(|row| row.strategy == name && row.by.as_deref() == Some("extractive"))
     };
     if by_rules(Strategy::ContextFull.name()) && by_rules(Strategy::Extractive.name()) {
         text.push_str(

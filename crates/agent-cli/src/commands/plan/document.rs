@@ -38,7 +38,6 @@ pub(in crate::commands) fn compaction_document(
             "max_output_tokens": request.max_output,
         })
     });
-    let after = plan.tokens_after(&plan.ledger.text) + plan.summary_cap;
     let mut document = json!({
         "plan_hash": plan.hash().to_string(),
         "leaf": plan.leaf,

@@ -146,11 +146,11 @@ fn a_compaction_gives_what_its_event_has() {
     assert_eq!(redone["redone"], given["result"]["entry_id"]);
     assert_snapshot!(client.refused("redo", json!({})), @"nothing_to_do: nothing was undone on the path");
     let other = client.call("redo", json!({ "strategy": "extractive" }));
-    assert_eq!(other["result"]["summarizer"], "rules");
+    assert_eq!(other["result"]["summarizer"], "extractive");
     client.call("undo", json!({}));
     assert_snapshot!(client.refused("undo", json!({})), @"nothing_to_do: no compaction, pruning or change of branch on the path");
     let extractive = client.call("compact", json!({ "strategy": "extractive" }));
-    assert_eq!(extractive["result"]["summarizer"], "rules");
+    assert_eq!(extractive["result"]["summarizer"], "extractive");
     assert_snapshot!(client.refused("compact", json!({ "strategy": "off" })), @"nothing_to_do: compaction.strategy is off; set another to compact");
     assert_eq!(client.end().0, Some(0));
 }

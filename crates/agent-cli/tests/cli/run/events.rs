@@ -201,7 +201,7 @@ fn a_run_with_everything() {
     compaction_progress notable=false text="26 characters"
     compaction_progress notable=false text="asking scripted/all, part 2 of 2"
     compaction_progress notable=false text="15 characters"
-    compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=<8> first_kept_entry_id=<5> in_context_percent=# kept_entries=3 ledger_tokens=# prepared=false seconds=# shortened_entries=0 strategy="context-full" summarized_entries=5 summarizer="scripted/all" summary="## Goal\nLook at the notes.\n\n---\n\n**Turn ..." tokens_after=# tokens_before=# waited_seconds=#} will_retry=false
+    compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=<8> first_kept_entry_id=<5> kept_entries=3 ledger_tokens=# prepared=false seconds=# shortened_entries=0 strategy="context-full" summarized_entries=5 summarizer="scripted/all" summary="## Goal\nLook at the notes.\n\n---\n\n**Turn ..." tokens_after=# tokens_before=# user_messages=# waited_seconds=#} will_retry=false
     idle waiting=0
     compaction_progress notable=false text="asking scripted/all"
     compaction_progress notable=false text="28 characters"
@@ -218,7 +218,7 @@ fn a_run_with_everything() {
     compaction_start reason="manual" strategy="handoff"
     compaction_progress notable=false text="29 characters"
     session_switch from=<1> path=[DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl session_id=<12>
-    compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=null first_kept_entry_id=null in_context_percent=null kept_entries=0 ledger_tokens=# prepared=false seconds=# shortened_entries=0 strategy="handoff" summarized_entries=11 summarizer="scripted/all" summary="## Goal\nGo on with the notes.\n\n<ledger>\n..." tokens_after=# tokens_before=# waited_seconds=#} will_retry=false
+    compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=null first_kept_entry_id=null kept_entries=0 ledger_tokens=# prepared=false seconds=# shortened_entries=0 strategy="handoff" summarized_entries=11 summarizer="scripted/all" summary="## Goal\nGo on with the notes.\n\n<ledger>\n..." tokens_after=# tokens_before=# user_messages=null waited_seconds=#} will_retry=false
     idle waiting=0
     queued delivery="prompt" id=<13> text="go on"
     message entry_id=<13> text="go on"
@@ -309,7 +309,7 @@ fn a_large_context_is_compacted_on_the_way() {
     assert_eq!(starts.len(), ends.len());
     assert!(
         ends.iter()
-            .all(|end| end["result"]["summarizer"] == "rules"),
+            .all(|end| end["result"]["summarizer"] == "extractive"),
         "{ends:#?}"
     );
 }

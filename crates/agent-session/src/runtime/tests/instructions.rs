@@ -257,7 +257,7 @@ fn a_compaction_gathers_all_instructions_from_the_disk() {
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual extractive
         instructions compaction: AGENTS.md loaded sub/AGENTS.md loaded other/AGENTS.md changed gone/AGENTS.md gone
-        compacted extractive by rules
+        compacted extractive by extractive
         ");
         assert_snapshot!(life.ask("three").await, @"
         user: three
@@ -311,7 +311,7 @@ fn what_a_compaction_keeps_word_for_word_is_not_said_twice() {
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual extractive
         instructions compaction: sub/AGENTS.md loaded
-        compacted extractive by rules
+        compacted extractive by extractive
         ");
         life.ask("four").await;
         assert_eq!(harness.says("Rules of sub."), (1, 0));

@@ -102,7 +102,7 @@ fn another_strategy_takes_the_place_of_the_newest_compaction_in_one_write() {
         assert_snapshot!(told, @"
         compaction manual extractive
         navigated
-        compacted extractive by rules
+        compacted extractive by extractive
         ");
         assert_snapshot!(life.written(), @"
         user: #1
@@ -170,7 +170,7 @@ fn what_came_after_a_compaction_is_left_only_when_that_is_said() {
         assert_snapshot!(told, @"
         compaction manual extractive
         navigated
-        compacted extractive by rules
+        compacted extractive by extractive
         ");
         assert!(!context(&life).iter().any(|text| text == "go on"));
         life.close().await;

@@ -425,7 +425,7 @@ fn the_next_strategy_takes_over_when_restore_fails() {
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
         progress: scripted/script (summary): the script says overloaded
-        compacted extractive by rules
+        compacted extractive by extractive
         ");
         assert_ne!(
             compactions(life.path())[0]["details"]["strategy"],

@@ -51,7 +51,7 @@ fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
         let mut life = harness.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual prune-only
-        compacted extractive by rules
+        compacted extractive by extractive
         ");
         assert!(harness.summaries.lock().unwrap().is_empty());
         let text = std::fs::read_to_string(life.path()).expect("a session");
@@ -121,7 +121,7 @@ fn a_failed_model_is_followed_by_the_built_in_rules() {
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         progress: scripted/script (summary): the script says overloaded
-        compacted context-full by rules
+        compacted context-full by extractive
         ");
         life.close().await;
     });
@@ -159,7 +159,7 @@ fn prune_only_shortens_output_and_writes_no_summary() {
         let mut life = harness.open_session(OUTPUT);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual prune-only
-        compacted prune-only by rules
+        compacted prune-only by extractive
         ");
         assert_snapshot!(life.written(), @r##"
         user: #1
@@ -319,7 +319,7 @@ fn one_turn_that_is_too_large_is_shortened_where_it_stands() {
         user: go on
         answer (stop): on
         auto-compaction threshold context-full
-        auto-compacted context-full by rules
+        auto-compacted context-full by extractive
         turn done
         ");
         assert_snapshot!(life.written(), @r##"

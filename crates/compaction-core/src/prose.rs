@@ -1,4 +1,4 @@
-//! Taking the ledger out of a summary again.
+//! The prose of a summary: what is left without ledgers and file tags.
 
 use crate::files::without_file_tags;
 

@@ -3,16 +3,12 @@
 //! It is made anew from the entries at each compaction and never from a summary, so twenty compactions in a row do not change
 //! a word of it.
 
-mod strip;
-
 use serde_json::{Value, json};
 use session_model::EntryId;
 use session_model::tokens::{TokenCount, TokenCounter};
 
 use crate::outline::{Form, Outline, OutlineBudget, OutlineCounts};
 use crate::prompts;
-
-pub use strip::{prose_of, without_ledger};
 
 /// Whose eyes a ledger is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,7 +74,7 @@ impl Outline {
             with_answers: false,
             with_ids: reader != LedgerReader::NextSession,
         };
-        let frame = counter.text(&block(&lead, ""));
+        let frame = counter.text(&prompts::ledger(&lead, ""));
         let inner = OutlineBudget {
             tokens: budget.tokens.saturating_sub(frame),
             ..budget
@@ -86,7 +82,7 @@ impl Outline {
         let outline = self.write(form, inner, counter);
         let text = match outline.text.is_empty() {
             true => String::new(),
-            false => block(&lead, &outline.text),
+            false => prompts::ledger(&lead, &outline.text),
         };
         LedgerBlock {
             tokens: counter.text(&text),
@@ -98,13 +94,4 @@ impl Outline {
             pin_tokens: outline.pin_tokens,
         }
     }
-}
-
-/// Returns what stands around the outline in a ledger.
-pub(crate) fn frame_tokens(counter: &dyn TokenCounter) -> TokenCount {
-    counter.text(&block(&prompts::ledger_lead(), ""))
-}
-
-fn block(lead: &str, outline: &str) -> String {
-    format!("\n\n{}", prompts::ledger(lead, outline))
 }
