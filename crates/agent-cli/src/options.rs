@@ -199,11 +199,11 @@ impl SessionArgs {
 pub(crate) fn named_leaf(tree: &SessionTree, name: Option<&str>) -> Result<Leaf, Error> {
     match name {
         None => Ok(tree.leaf()),
-        Some(id) => match tree.find(id) {
-            Some(index) => Ok(Leaf::At(index)),
-            None if id == "root" => Ok(Leaf::Root),
-            None => Err(Error::Usage(format!(
-                "no entry {id} in this session; agent-cli tree lists the ids"
+        Some("root") if tree.find("root").is_none() => Ok(Leaf::Root),
+        Some(id) => match tree.find_by_beginning(id) {
+            Ok(index) => Ok(Leaf::At(index)),
+            Err(error) => Err(Error::Usage(format!(
+                "{error}; agent-cli tree lists the ids"
             ))),
         },
     }

@@ -13,8 +13,8 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::tokens::{TokenCount, TokenCounter};
 use session_model::{
-    CustomDraft, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind, LabelDraft, SessionPath,
-    SessionTree,
+    CustomDraft, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind, FindIdError, LabelDraft,
+    SessionPath, SessionTree,
 };
 
 use crate::prompts;
@@ -68,6 +68,8 @@ pub struct Pins {
 pub struct NewPin {
     /// The entry to append.
     pub draft: EntryDraft,
+    /// The entry that is pinned; none for a text, which has no entry yet.
+    pub entry_id: Option<EntryId>,
     /// What is kept.
     pub text: String,
     /// Its tokens.
@@ -77,9 +79,9 @@ pub struct NewPin {
 /// Why something is not pinned, or not unpinned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PinError {
-    /// There is no such entry.
-    #[error("no entry {0} in this session")]
-    Unknown(EntryId),
+    /// There is no such entry, or there are several.
+    #[error(transparent)]
+    Unknown(#[from] FindIdError),
     /// The path does not lead through the entry.
     #[error("entry {0} is on another branch; go there first, or pin its text")]
     Elsewhere(EntryId),
@@ -288,18 +290,19 @@ impl Pins {
         target: &PinTarget,
         counter: &dyn TokenCounter,
     ) -> Result<NewPin, PinError> {
-        let (text, draft) = match target {
+        let (text, draft, entry_id) = match target {
             PinTarget::Text(text) => {
                 let text = text.trim();
                 if text.is_empty() {
                     return Err(PinError::Empty);
                 }
-                (text.to_owned(), text_pin(text))
+                (text.to_owned(), text_pin(text), None)
             }
             PinTarget::Entry(id) => {
                 let tree = path.tree();
-                let index = tree.find(id).ok_or_else(|| PinError::Unknown(id.clone()))?;
-                if let Some((pin, _)) = self.find(id) {
+                let index = tree.find_by_beginning(id)?;
+                let id = EntryId::new(tree.id(index));
+                if let Some((pin, _)) = self.find(&id) {
                     return Err(PinError::Twice(pin.entry_id.clone()));
                 }
                 let pin = pin_at(tree, index).ok_or_else(|| PinError::NoText(id.clone()))?;
@@ -307,7 +310,7 @@ impl Pins {
                 if tree.kind(index) != EntryKind::Custom && !path.entries().contains(&index) {
                     return Err(PinError::Elsewhere(id.clone()));
                 }
-                (pin.text, label(id, Some(PIN_LABEL)))
+                (pin.text, label(&id, Some(PIN_LABEL)), Some(id))
             }
         };
         if let Some((pin, _)) = self.pins.iter().find(|(pin, _)| pin.text == text) {
@@ -324,12 +327,13 @@ impl Pins {
         }
         Ok(NewPin {
             draft,
+            entry_id,
             text,
             tokens,
         })
     }
 
-    /// Returns the entry that unpins, and how many tokens that frees.
+    /// Returns the pin that goes, with what it frees, and the entry that does it.
     ///
     /// # Errors
     ///
@@ -338,12 +342,12 @@ impl Pins {
         &self,
         path: &SessionPath<'_>,
         id: &EntryId,
-    ) -> Result<(EntryDraft, TokenCount), PinError> {
-        match (self.find(id), path.tree().find(id)) {
-            (Some((_, tokens)), _) => Ok((label(id, None), *tokens)),
-            (None, Some(_)) => Err(PinError::NotPinned(id.clone())),
-            (None, None) => Err(PinError::Unknown(id.clone())),
-        }
+    ) -> Result<(&(Pin, TokenCount), EntryDraft), PinError> {
+        let tree = path.tree();
+        let id = EntryId::new(tree.id(tree.find_by_beginning(id)?));
+        let found = self.find(&id);
+        let found = found.ok_or_else(|| PinError::NotPinned(id.clone()))?;
+        Ok((found, label(&id, None)))
     }
 
     fn find(&self, id: &EntryId) -> Option<&(Pin, TokenCount)> {

@@ -272,18 +272,24 @@ pub fn check_length(tokens: TokenCount, replaced: TokenCount) -> Result<(), Answ
 }
 
 /// Returns a summary without what some models put around it: thinking that their server did not part from the
-/// answer, and tags that wrap all of it.
+/// answer, calls that were written as text, and tags that wrap all of it.
 fn bare(text: &str) -> &str {
     let mut text = text.trim();
-    for tag in ["think", "thinking", "analysis", "scratchpad"] {
-        let Some(rest) = text.strip_prefix(&format!("<{tag}>")) else {
-            continue;
-        };
+    for tag in ["think", "thinking", "analysis", "scratchpad", "tool_call"] {
+        let start = format!("<{tag}>");
         let end = format!("</{tag}>");
-        // Thinking that never ends was cut off before the summary began.
-        text = rest
-            .find(&end)
-            .map_or("", |at| rest[at + end.len()..].trim());
+        while let Some(rest) = text.strip_prefix(&start) {
+            // Thinking that never ends was cut off before the summary began.
+            text = rest
+                .find(&end)
+                .map_or("", |at| rest[at + end.len()..].trim());
+        }
+        // Some templates open the thinking in the request, so that the answer only ends it.
+        if let Some((before, rest)) = text.split_once(&format!("\n{end}\n"))
+            && !before.contains(&start)
+        {
+            text = rest.trim();
+        }
     }
     for tag in ["summary", "notes", "previous-summary"] {
         let inner = text.strip_prefix(&format!("<{tag}>"));
@@ -315,6 +321,9 @@ mod tests {
         assert_eq!(summary("<summary>\n## Goal\nx\n</summary>\n"), plain);
         let both = "<analysis>a</analysis><summary>## Goal\nx</summary>";
         assert_eq!(summary(both), plain);
+        assert_eq!(summary("They asked.\n</think>\n\n## Goal\nx"), plain);
+        let call = "<tool_call>\n{}\n</tool_call>\n";
+        assert_eq!(summary(&format!("{call}{call}## Goal\nx")), plain);
         let inside = "## Goal\nparse <think>a</think>";
         assert_eq!(summary(inside), Ok(inside.to_owned()));
     }

@@ -94,22 +94,19 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
             let added = pins.add(&path, &target, profile.counter());
             added.map(|new| Change {
                 used: pins.used() + new.tokens,
-                entry_id: match target {
-                    PinTarget::Entry(id) => Some(id),
-                    PinTarget::Text(_) => None,
-                },
+                entry_id: new.entry_id,
                 draft: new.draft,
                 text: new.text,
                 tokens: new.tokens,
                 verb: "pinned",
             })
         }
-        PinRequest::Remove(id) => pins.remove(&path, &id).map(|(draft, freed)| Change {
-            used: pins.used().saturating_sub(freed),
-            text: text_of(&pins, &id),
-            entry_id: Some(id),
+        PinRequest::Remove(id) => pins.remove(&path, &id).map(|((pin, freed), draft)| Change {
+            used: pins.used().saturating_sub(*freed),
+            text: pin.text.clone(),
+            entry_id: Some(pin.entry_id.clone()),
             draft,
-            tokens: freed,
+            tokens: *freed,
             verb: "unpinned",
         }),
     };
@@ -209,10 +206,4 @@ fn budget_line(used: TokenCount, pins: &Pins) -> String {
         tokens(used),
         tokens(pins.budget)
     )
-}
-
-fn text_of(pins: &Pins, id: &EntryId) -> String {
-    let mut pins = pins.pins.iter();
-    let found = pins.find(|(pin, _)| pin.entry_id == *id);
-    found.map(|(pin, _)| pin.text.clone()).unwrap_or_default()
 }

@@ -141,12 +141,8 @@ pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> 
 }
 
 fn entry(session: &SessionFile, id: &str) -> Result<EntryIndex, Error> {
-    let found = session.tree().find(id.trim());
-    found.ok_or_else(|| {
-        Error::Usage(format!(
-            "no entry {id} in this session; search for words to find ids"
-        ))
-    })
+    let found = session.tree().find_by_beginning(id.trim());
+    found.map_err(|error| Error::Usage(format!("{error}; search for words to find ids")))
 }
 
 fn tokens(args: &RecallArgs, usual: u64) -> TokenCount {

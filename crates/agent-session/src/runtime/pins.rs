@@ -22,10 +22,10 @@ impl AgentSession {
         let new = new.map_err(|error| refused(&error))?;
         let written = self.write_pin(new.draft).await?;
         let pinned = Pinned {
-            entry_id: match target {
-                PinTarget::Entry(id) => id.to_string(),
-                PinTarget::Text(_) => written.map(|id| id.to_string()).unwrap_or_default(),
-            },
+            entry_id: new
+                .entry_id
+                .or(written)
+                .map_or_else(String::new, |id| id.to_string()),
             tokens: new.tokens.0,
             used_tokens: (pins.used() + new.tokens).0,
             budget_tokens: pins.budget.0,
@@ -45,11 +45,11 @@ impl AgentSession {
         self.is_open()?;
         let pins = self.pins();
         let removed = pins.remove(&self.path(), id);
-        let (draft, freed) = removed.map_err(|error| refused(&error))?;
+        let ((pin, freed), draft) = removed.map_err(|error| refused(&error))?;
         self.write_pin(draft).await?;
         let unpinned = Unpinned {
-            entry_id: id.to_string(),
-            used_tokens: pins.used().saturating_sub(freed).0,
+            entry_id: pin.entry_id.to_string(),
+            used_tokens: pins.used().saturating_sub(*freed).0,
             budget_tokens: pins.budget.0,
         };
         self.events.send(SessionEvent::Unpinned {

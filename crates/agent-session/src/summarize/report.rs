@@ -65,7 +65,9 @@ impl Failure {
         match self {
             Self::Provider(error) => error.kind.name(),
             Self::Answer(_) => "no_summary",
-            Self::Apply(ApplyError::Worthless { .. } | ApplyError::Echo) => "worthless",
+            Self::Apply(
+                ApplyError::Worthless { .. } | ApplyError::Echo | ApplyError::Repeats { .. },
+            ) => "worthless",
             Self::Apply(_) | Self::NoSmaller { .. } => "no_progress",
             Self::Window(_) => "window",
         }

@@ -37,8 +37,8 @@ const MOST_IDS: usize = 5;
 /// The longest query, in bytes.
 const QUERY: usize = 2000;
 
-/// The longest id that is repeated, in characters.
-const ID_CHARS: usize = 60;
+/// The longest error about an id that is repeated, in characters.
+const ERROR_CHARS: usize = 240;
 
 /// The name that models call the search by.
 pub(crate) const RECALL: &str = "recall";
@@ -253,9 +253,11 @@ struct Look {
 impl Look {
     fn find(&self, id: &str) -> Result<EntryIndex, String> {
         let id = id.trim().trim_matches(['[', ']']);
-        self.history.tree.find(id).ok_or_else(|| {
-            let id = clip_line(id, ID_CHARS);
-            format!("there is no entry {id} in this session; search with recall to find ids")
+        let found = self.history.tree.find_by_beginning(id);
+        found.map_err(|error| {
+            let error = error.to_string();
+            let error = clip_line(&error, ERROR_CHARS);
+            format!("{error}; search with recall to find ids")
         })
     }
 

@@ -481,7 +481,7 @@ async fn what_cannot_be_recalled_is_said() {
     ---
     since: is no time; write 2026-01-31 or 2026-01-31T10:00:00Z
     ---
-    there is no entry nope in this session; search with recall to find ids
+    no entry nope in this session; search with recall to find ids
     ---
     the arguments do not fit: place: unknown variant `there`, expected one of `any`, `out_of_context`, `in_context`, `other_branch`
     ---

@@ -235,7 +235,7 @@ fn what_is_pinned_and_unpinned_is_read_back() {
 
     let cleared = ["e2", "p1"].map(|id| {
         stamp(
-            &both.remove(&path, &EntryId::new(id)).unwrap().0,
+            &both.remove(&path, &EntryId::new(id)).unwrap().1,
             &format!("x{id}"),
         )
     });

@@ -54,6 +54,14 @@ pub enum ApplyError {
     /// The prose repeats the instructions.
     #[error("the summary repeats what was asked")]
     Echo,
+    /// The prose says the same over and over, as small models do that lose the end.
+    #[error("the summary repeats itself: {distinct} different lines in {lines}")]
+    Repeats {
+        /// Its lines.
+        lines: usize,
+        /// How many of them are different.
+        distinct: usize,
+    },
     /// The context would hardly get smaller.
     #[error("the compaction would save only {} of {before} tokens", before.saturating_sub(*after))]
     SavesLittle {

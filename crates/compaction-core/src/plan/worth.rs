@@ -23,6 +23,9 @@ const TIMES: usize = 5;
 /// Prose up to this size is short for a context above this one, in tokens.
 const SHORT: TokenCount = TokenCount(120);
 const MUCH: TokenCount = TokenCount(8000);
+/// From so many lines on, prose of which only one line in so many is another one repeats itself.
+const LINES: usize = 40;
+const SAME: usize = 4;
 /// How much of the instructions in the prose makes it an echo, in bytes.
 const ECHO: usize = 120;
 
@@ -31,6 +34,14 @@ impl CompactionPlan {
     pub(super) fn check_worth(&self, prose: &str) -> Result<(), ApplyError> {
         if self.is_echo(prose) {
             return Err(ApplyError::Echo);
+        }
+        let lines: Vec<&str> = prose.lines().filter(|line| !line.is_empty()).collect();
+        let distinct: BTreeSet<&str> = lines.iter().copied().collect();
+        if lines.len() >= LINES && distinct.len() * SAME < lines.len() {
+            return Err(ApplyError::Repeats {
+                lines: lines.len(),
+                distinct: distinct.len(),
+            });
         }
         let work = self.work_names();
         let mut names = self.request_words();

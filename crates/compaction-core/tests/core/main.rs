@@ -10,4 +10,6 @@ mod plan;
 mod prune;
 mod requests;
 mod restoration;
+mod rounds;
 mod small_window;
+mod worth;

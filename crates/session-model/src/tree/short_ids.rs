@@ -31,7 +31,8 @@ pub enum FindIdError {
 }
 
 impl SessionTree {
-    /// Returns the entry whose id is `text`, or else the only one whose id begins with it.
+    /// Returns the entry whose id is `text`, or else the only one whose id begins with it, where that is eight bytes or
+    /// more.
     ///
     /// # Errors
     ///
@@ -40,7 +41,7 @@ impl SessionTree {
         if let Some(found) = self.find(text) {
             return Ok(found);
         }
-        let begins = |index: &EntryIndex| !text.is_empty() && self.id(*index).starts_with(text);
+        let begins = |index: &EntryIndex| text.len() >= LEAST && self.id(*index).starts_with(text);
         let found: Vec<EntryIndex> = self.indices().filter(begins).collect();
         match found.as_slice() {
             [] => Err(FindIdError::Unknown(text.to_owned())),
