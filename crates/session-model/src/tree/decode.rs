@@ -53,7 +53,7 @@ pub struct Decoder {
     pub(super) line: u64,
     header: Option<crate::head::Header>,
     pub(super) rows: Vec<Row>,
-    kinds: Kinds,
+    pub(super) kinds: Kinds,
     pub(super) ids: String,
     /// Some entry states its id.
     has_ids: bool,

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::head::{EntryHead, Head};
 use crate::tree::decode::Decoder;
+use crate::tree::kinds::Kinds;
 
 /// A write whose last entry has not come yet.
 #[derive(Debug)]
@@ -60,6 +61,10 @@ impl Decoder {
             self.ids.truncate(first.id_start as usize);
         }
         self.rows.truncate(open.first_row as usize);
+        self.kinds = Kinds::default();
+        for row in &self.rows {
+            self.kinds.add(row.kind);
+        }
         let stays = self
             .parents
             .partition_point(|(row, _)| *row < open.first_row);
@@ -71,5 +76,24 @@ impl Decoder {
         );
         let said = Diagnostic::new(Severity::Warning, DiagnosticKind::UnfinishedWrite, text);
         self.diagnostics.push(said.at_line(open.first_line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::EntryKind;
+    use crate::tree::decode_bytes;
+
+    #[test]
+    fn an_unfinished_write_leaves_none_of_its_kinds() {
+        let lines = concat!(
+            "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+            "{\"type\":\"message\",\"id\":\"e1\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n",
+            "{\"type\":\"custom\",\"id\":\"e2\",\"parentId\":\"e1\",\"partOf\":\"e3\",\"customType\":\"x\"}\n",
+        );
+        let decoded = decode_bytes(lines.into());
+        assert_eq!(decoded.tree.len(), 1);
+        assert!(decoded.tree.has_kind(EntryKind::Message));
+        assert!(!decoded.tree.has_kind(EntryKind::Custom));
     }
 }
