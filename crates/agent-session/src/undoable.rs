@@ -284,12 +284,7 @@ fn is_metadata(tree: &SessionTree, index: EntryIndex) -> bool {
             tree.entry(index).map(|entry| entry.body),
             Ok(EntryBody::Message(message)) if matches!(*message, AgentMessage::System(_))
         ),
-        EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::CustomMessage
-        | EntryKind::ContextEdit
-        | EntryKind::ResetBoundary
-        | EntryKind::Unknown => false,
+        _ => false,
     }
 }
 

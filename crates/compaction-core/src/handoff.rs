@@ -34,6 +34,7 @@ pub struct HandoffOptions {
 
 /// A handoff that has been thought through: what to ask so that the document comes out.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HandoffPlan {
     /// Files of the whole context.
     pub files: FileOps,

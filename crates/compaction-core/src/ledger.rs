@@ -23,6 +23,7 @@ pub(crate) enum LedgerReader {
 
 /// The ledger of a summary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LedgerBlock {
     /// The delimited block, with the blank line in front; empty for none.
     pub text: String,

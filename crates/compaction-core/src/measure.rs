@@ -7,6 +7,7 @@ use session_model::tokens::{Chars4, TokenCount, TokenCounter};
 
 /// The size of a context.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Measure {
     /// What decisions use: the larger of what was billed and what is estimated.
     pub tokens: TokenCount,

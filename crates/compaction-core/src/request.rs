@@ -41,6 +41,7 @@ pub enum Carried {
 
 /// One request to a summarizer.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SummaryRequest {
     /// What it is for.
     pub kind: RequestKind,
@@ -132,6 +133,7 @@ pub enum AnswerEnd {
 /// Who wrote a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
+#[non_exhaustive]
 pub enum Summarizer {
     /// The built-in rules.
     Extractive,

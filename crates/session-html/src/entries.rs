@@ -195,14 +195,7 @@ impl<'a> Writer<'a> {
             EntryBody::ThinkingLevelChange(level) => {
                 self.divider("level", &format!("Thinking: {}", self.gate.line(level, 40)));
             }
-            EntryBody::ContextEdit { .. }
-            | EntryBody::Custom { .. }
-            | EntryBody::ModelChange(_)
-            | EntryBody::Label { .. }
-            | EntryBody::SessionInfo(_)
-            | EntryBody::Usage { .. }
-            | EntryBody::ResetBoundary
-            | EntryBody::Unknown(_) => {}
+            _ => {}
         }
         for change in self.known.changes.get(&index).into_iter().flatten() {
             match change {

@@ -178,12 +178,7 @@ impl Walk<'_> {
             | EntryKind::ModelChange => {
                 self.read(place, index);
             }
-            EntryKind::ThinkingLevelChange
-            | EntryKind::Custom
-            | EntryKind::Label
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::Unknown => {}
+            _ => {}
         }
         self.sizes
             .points

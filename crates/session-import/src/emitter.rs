@@ -423,5 +423,6 @@ fn kind_of(draft: &EntryDraft) -> &'static str {
         EntryDraft::SessionInfo(_) => "session_info",
         EntryDraft::ModelChange(_) => "model_change",
         EntryDraft::ThinkingLevelChange(_) => "thinking_level_change",
+        _ => "other",
     }
 }

@@ -29,6 +29,7 @@ pub enum FirstKept {
 
 /// An entry that is not stamped yet.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum EntryDraft {
     /// A compaction.
     Compaction(Box<CompactionDraft>),

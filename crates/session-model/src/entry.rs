@@ -78,6 +78,7 @@ impl<'de> Deserialize<'de> for EntryId {
 
 /// The type of an entry, as its head tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum EntryKind {
     /// A message of the conversation.
     Message,
@@ -203,6 +204,7 @@ impl Entry {
 
 /// What an entry says.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum EntryBody {
     /// A message of the conversation.
     Message(Arc<AgentMessage>),

@@ -35,14 +35,8 @@ impl Weight {
                 AgentMessage::System(_) => Self::Start,
                 _ => Self::Content,
             },
-            EntryDraft::CustomMessage(_)
-            | EntryDraft::Compaction(_)
-            | EntryDraft::BranchSummary(_)
-            | EntryDraft::ContextEdit(_)
-            | EntryDraft::Label(_)
-            | EntryDraft::SessionInfo(_)
-            | EntryDraft::Custom(_) => Self::Content,
             EntryDraft::ModelChange(_) | EntryDraft::ThinkingLevelChange(_) => Self::Start,
+            _ => Self::Content,
         }
     }
 }

@@ -3,9 +3,7 @@
 use std::time::Instant;
 
 use clap::Args;
-use compaction_core::{
-    ApplyError, CompactionPlan, PlanOptions, Strategy, SummarizerLimits, plan_for_context,
-};
+use compaction_core::{ApplyError, CompactionPlan, Strategy, SummarizerLimits, plan_for_context};
 use llm_providers::Request;
 use serde_json::{Value, json};
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
@@ -261,10 +259,8 @@ pub(super) fn execute(
     }
     let (trigger, options) = planning.input(planning.own_limits(), found)?;
     let plan_for = |limits: SummarizerLimits| {
-        let options = PlanOptions {
-            summarizer: limits,
-            ..options.clone()
-        };
+        let mut options = options.clone();
+        options.summarizer = limits;
         plan_for_context(path, context, &trigger, &options)
     };
     let request_for = |candidate: &Candidate, replays: bool| {

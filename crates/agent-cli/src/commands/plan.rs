@@ -114,13 +114,10 @@ impl Planning<'_> {
         summarizer: SummarizerLimits,
         found: &Found,
     ) -> Result<(Trigger, PlanOptions), Error> {
-        let mut options = PlanOptions {
-            settings: self.global.load_settings()?,
-            profile: self.global.profile(),
-            summarizer,
-            restore: found.input.clone(),
-            ..PlanOptions::for_window(self.window)
-        };
+        let mut options = PlanOptions::new(self.global.load_settings()?, self.window);
+        options.profile = self.global.profile();
+        options.summarizer = summarizer;
+        options.restore = found.input.clone();
         options.settings.compaction.strategy = found.strategy.into();
         let focus = self.args.focus.clone();
         Ok((Trigger::Manual { focus }, options))
@@ -240,10 +237,7 @@ pub(super) async fn live_document(
     let profile = Profile::Own;
     let path = session.tree.path(session.leaf);
     let context = build_context(&path, profile.context_rules());
-    let options = PlanOptions {
-        settings: session.settings.clone(),
-        ..PlanOptions::for_window(session.window)
-    };
+    let options = PlanOptions::new(session.settings.clone(), session.window);
     let mut order = Order::configured(&options.settings.compaction.strategy, profile)?;
     let mut restore = RestoreInput::default();
     if order.strategies.contains(&Strategy::Restore) {

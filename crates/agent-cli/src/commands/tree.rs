@@ -155,8 +155,8 @@ fn text_of(entry: Option<&Entry>) -> String {
         EntryBody::Custom { custom_type, .. } => custom_type.clone(),
         EntryBody::ContextEdit { target, .. } => format!("edits {target}"),
         EntryBody::Usage { kind, .. } => kind.clone(),
-        EntryBody::ResetBoundary => String::new(),
         EntryBody::Unknown(kind) => kind.clone(),
+        _ => String::new(),
     }
 }
 

@@ -68,10 +68,7 @@ impl AgentSession {
         if is_off || !settings.prune.enabled || stopped || point == CheckPoint::WhenIdle {
             return;
         }
-        let options = PlanOptions {
-            settings: self.settings.clone(),
-            ..PlanOptions::for_window(self.models.model.window)
-        };
+        let options = PlanOptions::new(self.settings.clone(), self.models.model.window);
         let context = &self.view().context;
         let cache = self.prompt_cache();
         let Ok(plan) = plan_prune_for_context(&self.path(), context, &options, cache) else {

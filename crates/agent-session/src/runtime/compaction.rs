@@ -197,10 +197,7 @@ impl CompactionJob {
         path: &SessionPath<'_>,
         context: &SessionContext,
     ) -> PlanOptions {
-        let mut options = PlanOptions {
-            settings: self.settings.clone(),
-            ..PlanOptions::for_window(self.models.model.window)
-        };
+        let mut options = PlanOptions::new(self.settings.clone(), self.models.model.window);
         let compaction = &mut options.settings.compaction;
         compaction.strategy = strategy.into();
         if self.trigger == Trigger::Overflow {
@@ -213,7 +210,7 @@ impl CompactionJob {
     /// Returns the options with what the touched files hold now.
     async fn with_files(
         &self,
-        options: PlanOptions,
+        mut options: PlanOptions,
         context: &SessionContext,
     ) -> Result<PlanOptions, JobEnd> {
         let touched = touched_files(context);
@@ -224,7 +221,8 @@ impl CompactionJob {
         }
         let read = disk.read_beside(touched, settings, &self.cancel).await;
         let restore = read.map_err(|Stopped| JobEnd::Cancelled)?;
-        Ok(PlanOptions { restore, ..options })
+        options.restore = restore;
+        Ok(options)
     }
 
     fn target(&self) -> Option<TokenCount> {
@@ -292,10 +290,8 @@ impl CompactionJob {
             options.hooks = HookInput::default();
         }
         let plan_for = |limits: SummarizerLimits| {
-            let options = PlanOptions {
-                summarizer: limits,
-                ..options.clone()
-            };
+            let mut options = options.clone();
+            options.summarizer = limits;
             plan_for_context(path, context, trigger, &options)
         };
         let request_for = |candidate: &Candidate, replays: bool| {

@@ -48,15 +48,7 @@ impl ToolImages {
                         self.take(&entry.id, &entry.body);
                     }
                 }
-                EntryKind::ThinkingLevelChange
-                | EntryKind::ModelChange
-                | EntryKind::BranchSummary
-                | EntryKind::Custom
-                | EntryKind::CustomMessage
-                | EntryKind::Label
-                | EntryKind::SessionInfo
-                | EntryKind::Usage
-                | EntryKind::Unknown => {}
+                _ => {}
             }
         }
         self.read = entries.last().map(|last| (entries.len(), *last));

@@ -88,16 +88,7 @@ impl InstructionMessages {
                     self.all
                         .extend(entry.and_then(|entry| quote(place, entry.id, &entry.body)));
                 }
-                EntryKind::Message
-                | EntryKind::ThinkingLevelChange
-                | EntryKind::ModelChange
-                | EntryKind::BranchSummary
-                | EntryKind::Custom
-                | EntryKind::Label
-                | EntryKind::SessionInfo
-                | EntryKind::Usage
-                | EntryKind::ContextEdit
-                | EntryKind::Unknown => {}
+                _ => {}
             }
         }
         self.read = entries.last().map(|last| (entries.len(), *last));

@@ -67,10 +67,7 @@ impl Snapshot {
                 Strategy::PruneOnly | Strategy::Handoff => return Err(NoPreview::NoSummary),
                 Strategy::ContextFull | Strategy::Extractive | Strategy::Restore => {}
             }
-            let mut options = PlanOptions {
-                settings: self.settings.clone(),
-                ..PlanOptions::for_window(self.window)
-            };
+            let mut options = PlanOptions::new(self.settings.clone(), self.window);
             options.settings.compaction.strategy = strategy.into();
             if strategy == Strategy::Restore {
                 options.restore = self.files(&context).await;

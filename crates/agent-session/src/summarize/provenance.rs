@@ -28,14 +28,7 @@ pub fn main_place(drafts: &[EntryDraft]) -> Option<usize> {
 pub fn summary_draft(drafts: &mut [EntryDraft]) -> Option<&mut EntryDraft> {
     drafts.iter_mut().find(|draft| match draft {
         EntryDraft::Compaction(_) | EntryDraft::BranchSummary(_) => true,
-        EntryDraft::ContextEdit(_)
-        | EntryDraft::Custom(_)
-        | EntryDraft::CustomMessage(_)
-        | EntryDraft::Message(_)
-        | EntryDraft::Label(_)
-        | EntryDraft::SessionInfo(_)
-        | EntryDraft::ModelChange(_)
-        | EntryDraft::ThinkingLevelChange(_) => false,
+        _ => false,
     })
 }
 

@@ -103,6 +103,7 @@ pub fn branch_budget(window: TokenCount, reserve: TokenCount) -> Result<TokenCou
 
 /// A change of branch that has been thought through but not carried out.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BranchPlan {
     /// The leaf that is left; `None` when the session stood before everything.
     pub from: Option<EntryId>,

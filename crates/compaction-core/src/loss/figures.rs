@@ -89,6 +89,7 @@ pub struct LostText {
 
 /// What was taken out of a context, and how much of it can be read all the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct ContextLoss {
     /// Tokens of the messages that were taken out.
     pub removed_tokens: TokenCount,
@@ -170,6 +171,7 @@ pub struct TotalLoss {
 
 /// What the compactions and edits of a branch removed from the context.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct LossReport {
     /// Each of them, oldest first.
     pub compactions: Vec<CompactionLoss>,

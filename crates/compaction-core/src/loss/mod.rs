@@ -238,12 +238,7 @@ pub fn loss_of_drafts(
             EntryDraft::Compaction(draft) => compaction = Some(&**draft),
             EntryDraft::CustomMessage(draft) => readable.add_content(&draft.content),
             EntryDraft::Message(draft) => readable.add(draft.message()),
-            EntryDraft::BranchSummary(_)
-            | EntryDraft::Custom(_)
-            | EntryDraft::Label(_)
-            | EntryDraft::SessionInfo(_)
-            | EntryDraft::ModelChange(_)
-            | EntryDraft::ThinkingLevelChange(_) => {}
+            _ => {}
         }
     }
     let mut removed = Removed::default();

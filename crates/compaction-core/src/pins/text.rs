@@ -23,15 +23,7 @@ pub(super) fn text_of(entry: &Entry) -> Option<String> {
         EntryBody::Custom { custom_type, data } if custom_type == PIN_ENTRY => {
             data.as_ref()?.string_member("text")?.to_string()
         }
-        EntryBody::ThinkingLevelChange(_)
-        | EntryBody::ModelChange(_)
-        | EntryBody::Custom { .. }
-        | EntryBody::Label { .. }
-        | EntryBody::SessionInfo(_)
-        | EntryBody::Usage { .. }
-        | EntryBody::ContextEdit { .. }
-        | EntryBody::ResetBoundary
-        | EntryBody::Unknown(_) => return None,
+        _ => return None,
     };
     (!text.trim().is_empty()).then_some(text)
 }

@@ -82,6 +82,7 @@ pub enum ApplyError {
 
 /// What a plan becomes once its requests are answered.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AppliedCompaction {
     /// The entries to append, in order, in one write: edits, the compaction, then what is brought back.
     pub drafts: Vec<EntryDraft>,
@@ -134,12 +135,7 @@ pub fn add_detail(draft: &mut EntryDraft, key: &str, value: &RawJson) {
         EntryDraft::BranchSummary(draft) => &mut draft.details,
         EntryDraft::CustomMessage(draft) => &mut draft.details,
         EntryDraft::Message(draft) => &mut draft.details,
-        EntryDraft::ContextEdit(_)
-        | EntryDraft::Custom(_)
-        | EntryDraft::Label(_)
-        | EntryDraft::SessionInfo(_)
-        | EntryDraft::ModelChange(_)
-        | EntryDraft::ThinkingLevelChange(_) => return,
+        _ => return,
     };
     *details = with_member(details.as_ref(), key, value);
 }

@@ -60,6 +60,7 @@ use requests::{RequestSet, RequestSource, Shared, output_cap};
 
 /// A compaction that has been thought through but not carried out.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CompactionPlan {
     /// The leaf that it was made for.
     pub leaf: EntryId,

@@ -72,6 +72,7 @@ pub struct HookInput {
 
 /// Everything that decides a plan, in addition to the path and the trigger.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PlanOptions {
     /// The settings.
     pub settings: Settings,
@@ -90,8 +91,13 @@ pub struct PlanOptions {
 impl PlanOptions {
     /// Returns options with default settings for a model of this window that also writes the summaries.
     pub fn for_window(window: TokenCount) -> Self {
+        Self::new(Settings::default(), window)
+    }
+
+    /// Returns options with these settings for a model of this window that also writes the summaries.
+    pub fn new(settings: Settings, window: TokenCount) -> Self {
         Self {
-            settings: Settings::default(),
+            settings,
             profile: Profile::Own,
             window,
             summarizer: SummarizerLimits {

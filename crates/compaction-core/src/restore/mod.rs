@@ -236,18 +236,7 @@ impl Restored {
 pub(crate) fn is_restored(body: &EntryBody) -> bool {
     match body {
         EntryBody::CustomMessage(message) => message.custom_type == RESTORED_CONTEXT,
-        EntryBody::Message(_)
-        | EntryBody::ThinkingLevelChange(_)
-        | EntryBody::ModelChange(_)
-        | EntryBody::Compaction(_)
-        | EntryBody::BranchSummary(_)
-        | EntryBody::Custom { .. }
-        | EntryBody::Label { .. }
-        | EntryBody::SessionInfo(_)
-        | EntryBody::Usage { .. }
-        | EntryBody::ContextEdit { .. }
-        | EntryBody::ResetBoundary
-        | EntryBody::Unknown(_) => false,
+        _ => false,
     }
 }
 

@@ -44,10 +44,7 @@ pub(super) fn with_event<T>(
     match point {
         HookPoint::SessionBeforeCompact => {
             let history = build_context(&way, Profile::Own.context_rules());
-            let options = PlanOptions {
-                settings: settings.core(),
-                ..PlanOptions::for_window(DEFAULT_WINDOW)
-            };
+            let options = PlanOptions::new(settings.core(), DEFAULT_WINDOW);
             let trigger = Trigger::Manual { focus: None };
             let plan = plan_for_context(&way, &history, &trigger, &options).map_err(|nothing| {
                 Error::NothingToDo(format!(

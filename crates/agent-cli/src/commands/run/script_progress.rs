@@ -131,14 +131,7 @@ impl ScriptProgress {
                 }
             }
             EntryKind::Label => self.traces.push(Trace::Labelled),
-            EntryKind::CustomMessage
-            | EntryKind::ThinkingLevelChange
-            | EntryKind::ModelChange
-            | EntryKind::SessionInfo
-            | EntryKind::Usage
-            | EntryKind::ContextEdit
-            | EntryKind::ResetBoundary
-            | EntryKind::Unknown => {}
+            _ => {}
         }
     }
 
