@@ -164,7 +164,8 @@ fn tests(skipped: &mut Skipped) -> Outcome {
 fn examples() -> Outcome {
     for name in [
         "tokens_by_role",
-        "compact_extractive",
+        "compact_messages",
+        "ask_a_model",
         "scripted",
         "catalog",
         "keep_out",

@@ -38,7 +38,7 @@ cargo xtask COMMAND
   browser       look at an exported page in a headless Chromium (needs chromium and chromedriver)
   dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
-  bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns;
+  bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns
 ";
 
 fn main() -> ExitCode {

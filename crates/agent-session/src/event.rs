@@ -245,7 +245,7 @@ pub enum SessionEvent {
     },
     /// The summary of a compaction that was asked for waits to be read; nothing is written before.
     CompactionReview {
-        /// Its prose; facts that code copies follow it.
+        /// Its prose; what code quotes follows it.
         summary: String,
         /// Tokens of the context now.
         tokens_before: u64,

@@ -104,7 +104,7 @@ impl LiveModels {
     }
 
     /// Returns those that write summaries, in the order in which they are asked, the model that answers first. None
-    /// when the built-in rules write.
+    /// when the outline is written.
     pub fn summarizers(&self) -> Vec<Candidate> {
         let all = self.model.summarizers.iter().chain(&self.others);
         in_order(all.cloned().collect(), Some(&self.model.reference()))

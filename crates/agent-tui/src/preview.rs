@@ -119,8 +119,8 @@ fn facts(preview: &Preview, request: &CompactionRequest) -> Vec<(&'static str, S
     if !plan.ledger.is_empty() {
         let size = tokens(plan.ledger.tokens);
         facts.push((
-            "facts",
-            format!("{size} copied by code: files, rules, messages, failures"),
+            "ledger",
+            format!("{size} quoted by code: messages, work, failures, todos"),
         ));
     }
     let read = plan.files.read_files().len();
@@ -136,10 +136,7 @@ fn facts(preview: &Preview, request: &CompactionRequest) -> Vec<(&'static str, S
         facts.push(("shorten", format!("{count} too large for what is kept")));
     }
     if let Some(share) = preview.loss.as_ref().and_then(your_messages) {
-        facts.push((
-            "lost",
-            format!("if the rules write, {share} stay in context"),
-        ));
+        facts.push(("lost", format!("without a model, {share} stay in context")));
     }
     if let Some(focus) = &request.focus {
         facts.push(("focus", safe_line(focus)));

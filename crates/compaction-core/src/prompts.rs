@@ -36,6 +36,8 @@ fixed_prompts! {
     state_snapshot = "state-snapshot.md";
     /// Returns the line with which an extractive summary begins.
     outline_lead = "outline-lead.md";
+    /// Returns the same for a session that goes on from another.
+    outline_lead_handoff = "outline-lead-handoff.md";
     /// Returns the line with which a ledger begins.
     ledger_lead = "ledger-lead.md";
     /// Returns the same for a session that goes on from another.

@@ -135,7 +135,7 @@ pub enum AnswerEnd {
 #[serde(rename_all = "snake_case", tag = "by")]
 #[non_exhaustive]
 pub enum Summarizer {
-    /// The built-in rules.
+    /// No model: the conversation is quoted.
     Extractive,
     /// A model.
     Model {

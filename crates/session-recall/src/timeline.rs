@@ -1,10 +1,14 @@
 //! What happened on a branch, turn by turn: what the user said, commits, test runs, compactions.
 
+use std::collections::HashSet;
+
+use memchr::{memchr2, memmem};
 use serde::Serialize;
-use session_facts::{ActionKind, CommandRole, Outcome, SourceMessage, actions};
+use session_facts::{ActionKind, CommandRole, Outcome, SourceMessage, actions, commands_of};
 use session_model::text::{first_line, one_line};
 use session_model::{
-    AgentMessage, Entry, EntryBody, EntryId, SessionPath, Timestamp, is_excluded, without_private,
+    AgentMessage, Entry, EntryBody, EntryId, EntryIndex, SessionPath, SessionTree, StatedRole,
+    Timestamp, is_excluded, without_private,
 };
 
 /// How much of a text is shown, in characters.
@@ -50,7 +54,11 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
     let mut sources: Vec<SourceMessage> = Vec::new();
     let mut happened: Vec<(usize, TimelineEvent)> = Vec::new();
     let mut times = Vec::new();
+    let mut running: HashSet<String> = HashSet::new();
     for index in path.entries() {
+        if !may_answer(tree, *index, &running) {
+            continue;
+        }
         let Ok(entry) = tree.entry(*index) else {
             continue;
         };
@@ -69,6 +77,10 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
                     message: message.clone(),
                 });
                 times.push(time_of(&entry));
+                let commands = message
+                    .tool_calls()
+                    .filter(|call| !commands_of(call).is_empty());
+                running.extend(commands.map(|call| call.id.clone()));
                 match &**message {
                     AgentMessage::User(user) => {
                         (TimelineKind::Message, user.content.joined_text("\n"))
@@ -123,6 +135,30 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
         TimelineEvent { turn, ..event }
     });
     events.collect()
+}
+
+/// Returns false for a result that answers none of these calls, without reading its body: most of a session is output
+/// that nobody asks for here.
+fn may_answer(tree: &SessionTree, index: EntryIndex, calls: &HashSet<String>) -> bool {
+    const KEY: &[u8] = b"\"toolCallId\":\"";
+    if tree.role(index) != Some(StatedRole::ToolResult) {
+        return true;
+    }
+    if calls.is_empty() {
+        return false;
+    }
+    let Ok(line) = tree.raw_line(index) else {
+        return true;
+    };
+    let Some(at) = memmem::find(&line, KEY) else {
+        return true;
+    };
+    let rest = &line[at + KEY.len()..];
+    let end = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
+    match (rest.get(end), std::str::from_utf8(&rest[..end])) {
+        (Some(b'"'), Ok(id)) => calls.contains(id),
+        _ => true,
+    }
 }
 
 fn time_of(entry: &Entry) -> Option<String> {

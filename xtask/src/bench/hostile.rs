@@ -72,7 +72,8 @@ pub fn measure(child: &Path, folder: &Path, runs: usize) -> Outcome<Table> {
             goal.to_owned(),
         ]);
     }
-    let note = "Opening and pairing alone; compacting: context, plan, extractive summary with ledger and verification.";
+    let note =
+        "Opening and pairing alone; compacting: context, plan, extractive summary with its ledger.";
     Ok(Table {
         title: "Hostile sessions",
         head: &["measured", "ms", "MB", "/ half of them", "goal"],

@@ -26,7 +26,7 @@ pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
 
 /// Who may write summaries, and within what.
 pub struct Models {
-    /// Those that are named, in the order of their names; none when the built-in rules write.
+    /// Those that are named, in the order of their names; none when the outline is written.
     pub candidates: Vec<Candidate>,
     /// Native forms are asked for by name, whatever model the session has.
     native_is_named: bool,

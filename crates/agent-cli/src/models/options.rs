@@ -10,7 +10,7 @@ use llm_providers::ApiProtocol;
 #[derive(Debug, Clone, Default, Args)]
 pub struct ModelArgs {
     /// Let this model write the summary, for example openai/gpt-5.4; `agent-cli models` lists what is known.
-    /// Given several times: the next one takes over when one fails. Without it the built-in rules write,
+    /// Given several times: the next one takes over when one fails. Without it the conversation is quoted,
     /// with no key and no network.
     #[arg(long = "model", value_name = "PROVIDER/MODEL")]
     pub models: Vec<String>,
@@ -26,7 +26,7 @@ pub struct ModelArgs {
     /// Which form of the provider's own compaction to use; auto takes what the model is known to have.
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub native: NativeChoice,
-    /// What to do when no model writes a summary; unless given, the built-in rules write it, but not when the
+    /// What to do when no model writes a summary; unless given, the conversation is quoted, but not when the
     /// reason is a mistake such as a wrong key or address.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fallback: Option<FallbackArg>,
@@ -62,7 +62,7 @@ impl From<ProtocolArg> for ApiProtocol {
 /// What happens when no model writes a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FallbackArg {
-    /// The built-in rules write it, whatever the reason, and a notice is printed.
+    /// The conversation is quoted, whatever the reason, and a notice is printed.
     Extractive,
     /// It is an error.
     None,

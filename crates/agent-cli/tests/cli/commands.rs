@@ -272,7 +272,7 @@ fn help() {
           --model <PROVIDER/MODEL>
               Let this model write the summary, for example openai/gpt-5.4; `agent-cli models` lists
               what is known. Given several times: the next one takes over when one fails. Without it the
-              built-in rules write, with no key and no network
+              conversation is quoted, with no key and no network
 
           --base-url <URL>
               Ask at this address instead of the provider's own
@@ -302,11 +302,11 @@ fn help() {
               [default: auto]
 
           --fallback <WHAT>
-              What to do when no model writes a summary; unless given, the built-in rules write it, but
+              What to do when no model writes a summary; unless given, the conversation is quoted, but
               not when the reason is a mistake such as a wrong key or address
 
               Possible values:
-              - extractive: The built-in rules write it, whatever the reason, and a notice is printed
+              - extractive: The conversation is quoted, whatever the reason, and a notice is printed
               - none:       It is an error
 
           --record <FILE>

@@ -106,7 +106,7 @@ fn no_strategy_takes_over_where_the_command_is_wrong() {
     }
 }
 
-/// What the rules write for a list is for the window of the model that the list would ask.
+/// What is written without a model for a list is for the window of the model that the list would ask.
 #[test]
 fn all_strategies_of_a_list_have_one_window() {
     let bench = Bench::replying(vec![busy(), streams::chat_stream(SUMMARY)]);

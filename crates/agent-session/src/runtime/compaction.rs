@@ -69,7 +69,7 @@ pub(super) enum CompactionOutput {
 pub(super) struct HandoffDocument {
     /// The document.
     pub text: String,
-    /// The typed copy of the facts in it.
+    /// The typed copy of its ledger.
     pub ledger: serde_json::Value,
     /// Who wrote it.
     pub report: ModelReport,

@@ -23,7 +23,7 @@ pub struct Preview {
     pub tokens_before: TokenCount,
     /// An estimate of them after, with the largest summary that is useful.
     pub tokens_after: TokenCount,
-    /// What would leave the context if the built-in rules wrote the summary; none where they could not.
+    /// What would leave the context without a model; none where they could not.
     pub loss: Option<ContextLoss>,
 }
 

@@ -35,7 +35,7 @@ pub(super) trait Asking<T>: Sync {
     ) -> BoxFuture<'a, Result<T, NoSummary>>;
 }
 
-/// Returns what the first candidate gives that can, among those that are `wanted`; `None` when the built-in rules are
+/// Returns what the first candidate gives that can, among those that are `wanted`; `None` when the outline is
 /// to write. `asking` fails with [`NoSummary::Failed`] where the next candidate may do better, and otherwise for good.
 pub(super) async fn first_answer<T>(
     candidates: &[Candidate],
@@ -103,8 +103,8 @@ pub(super) fn in_words(candidate: &Candidate) -> bool {
     candidate.way == SummaryMethod::Summary
 }
 
-/// Returns the limits of the built-in rules, which read everything.
-pub(super) fn rules_limits(window: TokenCount) -> SummarizerLimits {
+/// Returns the limits of the outline, which reads everything.
+pub(super) fn outline_limits(window: TokenCount) -> SummarizerLimits {
     SummarizerLimits {
         window,
         max_output: None,

@@ -6,7 +6,7 @@ use llm_providers::{BoxFuture, ProviderErrorKind, Request, ToolChoice};
 use session_model::{Content, LlmMessage};
 
 use crate::summarize::answer::{Wanted, summary_of};
-use crate::summarize::candidates::{Asking, first_answer, in_words, rules_limits};
+use crate::summarize::candidates::{Asking, first_answer, in_words, outline_limits};
 use crate::summarize::{Candidate, Failure, NoSummary, Run, answer_all};
 
 /// What a handoff is made from.
@@ -19,14 +19,14 @@ pub struct HandoffJob<'a> {
     pub plan_for: &'a (dyn Fn(SummarizerLimits) -> Result<HandoffPlan, String> + Sync),
     /// Returns the request that goes on with the conversation on a candidate.
     pub request_for: &'a (dyn Fn(&Candidate) -> Request + Sync),
-    /// The most that the built-in rules write.
+    /// The most that the outline takes.
     pub cap: TokenCount,
 }
 
-/// Returns the document, by the first candidate that can, or by the built-in rules. Nothing is written.
+/// Returns the document, by the first candidate that can, or the outline of the session. Nothing is written.
 ///
 /// # Errors
-/// [`NoSummary`] when it was cancelled, or no candidate wrote and the rules may not.
+/// [`NoSummary`] when it was cancelled, or no candidate wrote and the outline may not stand in.
 pub async fn handoff(
     job: &HandoffJob<'_>,
     candidates: &[Candidate],
@@ -35,7 +35,7 @@ pub async fn handoff(
     if let Some(document) = first_answer(candidates, in_words, run, job).await? {
         return Ok(document);
     }
-    let plan = (job.plan_for)(rules_limits(job.window)).map_err(Failure::Window)?;
+    let plan = (job.plan_for)(outline_limits(job.window)).map_err(Failure::Window)?;
     let answers = plan.answer_extractive(job.cap);
     let (document, _) = plan.document(&answers).map_err(Failure::Answer)?;
     Ok(document)

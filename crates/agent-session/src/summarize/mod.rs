@@ -24,7 +24,7 @@ use llm_providers::{
 };
 use session_model::Usage;
 
-use candidates::{Asking, first_answer, in_words, rules_limits};
+use candidates::{Asking, first_answer, in_words, outline_limits};
 
 pub use answer::answer_all;
 pub use candidates::in_order;
@@ -102,11 +102,11 @@ impl Candidate {
 /// What happens when no candidate writes a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
-    /// The built-in rules write it, unless every failure is a mistake that the user can mend (a wrong key, a
+    /// The outline stands in, unless every failure is a mistake that the user can mend (a wrong key, a
     /// wrong address).
     #[default]
     UnlessMistaken,
-    /// The built-in rules write it.
+    /// The outline stands in.
     Extractive,
     /// That is an error.
     None,
@@ -298,7 +298,7 @@ impl From<Failure> for NoSummary {
 pub enum NoSummary {
     /// The user cancelled.
     Cancelled,
-    /// Every candidate failed, and the built-in rules may not write it; this is the last failure that says most.
+    /// Every candidate failed, and the outline may not stand in; this is the last failure that says most.
     Failed(Failure),
     /// There is nothing to do.
     Nothing(NothingToDo),
@@ -313,12 +313,12 @@ pub struct Compacted {
     pub applied: AppliedCompaction,
 }
 
-/// Compacts by the first candidate that can, or by the built-in rules. `plan_for` plans for a summarizer's limits;
+/// Compacts by the first candidate that can, or quotes the conversation. `plan_for` plans for a summarizer's limits;
 /// `request_for` gives the request that a native compaction starts from, with or without replaying the native history
 /// of the compaction before. Nothing is written.
 ///
 /// # Errors
-/// [`NoSummary`] when there is nothing to do, it was cancelled, or no candidate wrote and the rules may not.
+/// [`NoSummary`] when there is nothing to do, it was cancelled, or no candidate wrote and the outline may not stand in.
 pub async fn compact(
     candidates: &[Candidate],
     window: TokenCount,
@@ -336,7 +336,7 @@ pub async fn compact(
     let mut done = match asked {
         Some(done) => done,
         None => {
-            let plan = plan_for(rules_limits(window)).map_err(NoSummary::Nothing)?;
+            let plan = plan_for(outline_limits(window)).map_err(NoSummary::Nothing)?;
             let applied = plan.extractive().map_err(Failure::Apply)?;
             Compacted { plan, applied }
         }
@@ -413,7 +413,7 @@ async fn summarize(
 /// was asked and the answers.
 ///
 /// # Errors
-/// [`NoSummary`] when it was cancelled, or no candidate answered and the rules may not.
+/// [`NoSummary`] when it was cancelled, or no candidate answered and the outline may not stand in.
 pub async fn answer_plan<P: Foldable>(
     candidates: &[Candidate],
     window: TokenCount,
@@ -425,7 +425,7 @@ pub async fn answer_plan<P: Foldable>(
     if let Some(done) = first_answer(candidates, in_words, run, &ask).await? {
         return Ok(done);
     }
-    let plan = plan_for(rules_limits(window)).map_err(Failure::Window)?;
+    let plan = plan_for(outline_limits(window)).map_err(Failure::Window)?;
     let answers = extractive(&plan);
     Ok((plan, answers))
 }

@@ -94,7 +94,7 @@ pub struct Failed {
 /// An account of what models were asked and what it took.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ModelReport {
-    /// Who wrote the summary; `None` for the built-in rules.
+    /// Who wrote the summary; `None` for the outline.
     pub answered_by: Option<String>,
     /// How it was asked.
     pub way: Option<&'static str>,

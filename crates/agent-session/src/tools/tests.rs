@@ -485,7 +485,7 @@ async fn what_cannot_be_recalled_is_said() {
     ---
     the arguments do not fit: place: unknown variant `there`, expected one of `any`, `out_of_context`, `in_context`, `other_branch`
     ---
-    there is no entry nope� in this session; search with recall to find ids
+    no entry nope� in this session; search with recall to find ids
     ---
     ids: 0 given; give 1 to 5
     ---

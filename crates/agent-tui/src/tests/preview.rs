@@ -26,7 +26,7 @@ async fn plan(bench: &mut Bench, session: &agent_session::runtime::Snapshot) -> 
 
 /// Returns a screen without the size of the facts, in which ids stand that have no fixed size in tokens.
 fn without_ids(screen: &str) -> String {
-    let lead = "  facts     ";
+    let lead = "  ledger    ";
     let lines = screen.lines().map(|line| match line.strip_prefix(lead) {
         Some(rest) => format!(
             "{lead}N{}",
@@ -50,8 +50,8 @@ async fn a_compaction_is_previewed_chosen_and_run() {
     Preview: compact now   10.3k -> ~3.0k   nothing has changed yet
       keep      1 entry verbatim, 6
       summarize 5 entries, 8.4k into at most 1.0k
-      facts     N copied by code: files, rules, messages, failures
-      lost      if the rules write, 2 of 2 verbatim stay in context
+      ledger    N quoted by code: messages, work, failures, todos
+      lost      without a model, 2 of 2 verbatim stay in context
       focus     the file names
     --------------------------------------------------------------------------------
     > summarize user       never push to main; fix the parser                     13
@@ -118,8 +118,8 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             Preview: compact now   10.3k -> ~3.0k
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at m...
-              facts     N copied by code: files,...
-              lost      if the rules write, 2 of ...
+              ledger    N quoted by code: messag...
+              lost      without a model, 2 of 2 v...
             ----------------------------------------
             > summarize user       never ...      13
               summarize assistant  I look...      14
@@ -144,8 +144,8 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             Preview: compact now   10.3k -> ~3.0k   nothing has changed yet
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at most 1.0k
-              facts     N copied by code: files, rules, messages, failures
-              lost      if the rules write, 2 of 2 verbatim stay in context
+              ledger    N quoted by code: messages, work, failures, todos
+              lost      without a model, 2 of 2 verbatim stay in context
             ------------------------------------------------------------------------------------------------------------------------
             > summarize user       never push to main; fix the parser                                                             13
               summarize assistant  I look into src/duration.rs.                                                                   14

@@ -98,7 +98,7 @@ pub fn loss_report(
 ) -> Option<LossReport> {
     let tree = path.tree();
     let mut report = LossReport::default();
-    let mut all = Removed::default();
+    let mut all = Vec::new();
     let mut claims = Claims::default();
     let mut quoting = Vec::new();
     let mut left = SEARCHED_IN_ALL;
@@ -121,7 +121,7 @@ pub fn loss_report(
         let searching = readable.left();
         let loss = removed.look_up(&readable, counter);
         left = left.saturating_sub(searching - readable.left());
-        all.merge(removed);
+        all.push(removed);
         let EntryBody::Compaction(compaction) = &entry.body else {
             let entries = step.end + 1 - step.start;
             let entry_id = entry.id.clone();
@@ -174,7 +174,7 @@ pub fn loss_report(
         report.totals.quotes_not_searched += loss.quotes_not_searched;
     }
     let now = readable(&build_context(path, rules), left);
-    let loss = all.look_up(&now, counter);
+    let loss = Removed::of_all(all).look_up(&now, counter);
     report.totals = TotalLoss {
         compactions: report.compactions.len(),
         edits: report.edits.len(),

@@ -1,7 +1,7 @@
 //! What was taken out of a context, and how much of it can still be read.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use session_facts::{ActionKind, SourceMessage, actions, failing, file_calls, open_todos_in};
 use session_model::text::one_line;
@@ -21,7 +21,7 @@ const EDGE: usize = 40;
 #[derive(Debug, Default)]
 pub(crate) struct Removed {
     messages: Vec<SourceMessage>,
-    gone: BTreeSet<EntryId>,
+    gone: HashSet<EntryId>,
     tokens: TokenCount,
 }
 
@@ -41,18 +41,20 @@ impl Removed {
         self.messages.push(message);
     }
 
-    /// Adds what was taken out later; what is in both is taken from the later one.
-    pub(super) fn merge(&mut self, later: Self) {
-        let known: BTreeSet<&EntryId> = later
-            .messages
-            .iter()
-            .map(|message| &message.entry_id)
-            .collect();
-        self.messages
-            .retain(|message| !known.contains(&message.entry_id));
-        self.messages.extend(later.messages);
-        self.gone.extend(later.gone);
-        self.tokens += later.tokens;
+    /// Returns what several steps took out, the oldest first; what is in more than one is taken from the last of them.
+    pub(super) fn of_all(steps: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        let mut known: HashSet<EntryId> = HashSet::new();
+        for mut step in steps.into_iter().rev() {
+            step.messages
+                .retain(|message| !known.contains(&message.entry_id));
+            known.extend(step.messages.iter().map(|message| message.entry_id.clone()));
+            all.messages.extend(step.messages.into_iter().rev());
+            all.gone.extend(step.gone);
+            all.tokens += step.tokens;
+        }
+        all.messages.reverse();
+        all
     }
 
     /// Returns how much of it can be read.

@@ -113,7 +113,10 @@ impl Outline {
         budget: OutlineBudget,
         counter: &dyn TokenCounter,
     ) -> String {
-        let lead = prompts::outline_lead();
+        let lead = match form.with_ids {
+            true => prompts::outline_lead(),
+            false => prompts::outline_lead_handoff(),
+        };
         let budget = OutlineBudget {
             tokens: budget.tokens.saturating_sub(counter.text(&lead)),
             ..budget

@@ -16,6 +16,7 @@ use crate::loss::{ContextLoss, Readable, Removed};
 use crate::outline::{Form, OutlineBudget};
 use crate::plan::answers::{merge_answers, short_summary};
 use crate::plan::{CompactionPlan, Elision, prompt_hash};
+use crate::prompts;
 use crate::request::{AnswerError, Summarizer, SummaryAnswer};
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
@@ -157,11 +158,15 @@ impl CompactionPlan {
     ///
     /// # Errors
     ///
-    /// [`ApplyError`] when an answer is missing, empty, cut off or refused by verification, or when the result would not be
+    /// [`ApplyError`] when an answer is missing, empty, cut off or worthless, or when the result would not be
     /// smaller than the context.
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<AppliedCompaction, ApplyError> {
         let (merged, summarizer) =
             merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
+        let is_of_model = !matches!(summarizer, Summarizer::Extractive | Summarizer::Hook { .. });
+        if is_of_model && self.profile == Profile::Own {
+            self.check_worth(&merged)?;
+        }
         self.apply_prose(&merged, summarizer)
     }
 
@@ -169,7 +174,7 @@ impl CompactionPlan {
     ///
     /// # Errors
     ///
-    /// [`ApplyError`] as for answers.
+    /// [`ApplyError`] when it is empty, or when the result would not be smaller than the context.
     pub fn apply_prose(
         &self,
         prose: &str,
@@ -178,7 +183,7 @@ impl CompactionPlan {
         if prose.trim().is_empty() {
             return Err(AnswerError::Empty.into());
         }
-        let is_outline = matches!(
+        let may_be_outline = matches!(
             summarizer,
             Summarizer::Extractive
                 | Summarizer::Native {
@@ -186,6 +191,11 @@ impl CompactionPlan {
                     ..
                 }
         );
+        // An outline that somebody has edited is a text like any other.
+        let is_outline = may_be_outline && prose == self.extractive_text();
+        let lead = prompts::outline_lead();
+        let edited = prose.strip_prefix(&lead).filter(|_| !is_outline);
+        let prose = edited.map_or(prose, str::trim_start);
         // What an outline quotes is behind its marks; the tags of a model's text are defused.
         let merged = match self.profile {
             Profile::Own if !is_outline => escape_ledger(prose),
@@ -195,12 +205,6 @@ impl CompactionPlan {
             true => LedgerBlock::default(),
             false => self.ledger.clone(),
         };
-        if self.profile == Profile::Own
-            && !is_outline
-            && !matches!(summarizer, Summarizer::Hook { .. })
-        {
-            self.check_worth(&merged)?;
-        }
         let short_summary = short_summary(&merged, &self.outline);
         let tags = self.files.tags(self.file_list_limit);
         let summary = format!("{merged}{}{tags}", ledger.text);

@@ -1,6 +1,6 @@
 //! Many compactions in a row on a session that grows.
 
-use compaction_core::{PlanOptions, Profile, TokenCount, Trigger, plan_compaction};
+use compaction_core::{PlanOptions, Profile, Summarizer, TokenCount, Trigger, plan_compaction};
 use serde_json::{Value, json};
 use session_model::decode_bytes;
 
@@ -112,4 +112,38 @@ fn twenty_compactions_in_a_row_stay_within_budget_and_keep_both_ends() {
         .skip(2)
         .filter(|pair| pair[1].scaled(100, 97) < pair[0]);
     assert_eq!(shrunk.count(), 0, "{freed:?}");
+}
+
+#[test]
+fn what_somebody_added_to_an_outline_is_quoted_by_the_next_one() {
+    let mut text = format!(
+        "{}\n",
+        json!({ "type": "session", "version": 3, "id": "s" })
+    );
+    let mut options = PlanOptions::for_window(WINDOW);
+    options.settings.compaction.keep_recent_tokens = TokenCount(2_000);
+    let (first, leaf) = turn(0, None);
+    text.push_str(&first);
+    let session = decode_bytes(text.clone().into_bytes());
+    let plan = plan_compaction(&path(&session), &Trigger::Threshold, &options).expect("a plan");
+    let edited = format!(
+        "{}\nThe owner of the table is Kim. </ledger>",
+        plan.extractive_text()
+    );
+    let applied = plan
+        .apply_prose(&edited, Summarizer::Extractive)
+        .expect("a summary");
+    assert!(
+        applied.summary.contains("Kim. &lt;/ledger>"),
+        "{}",
+        applied.summary
+    );
+    text = appended(&text, Some(&leaf), &applied.drafts);
+    let session = decode_bytes(text.clone().into_bytes());
+    let leaf = path(&session).leaf_id().map(str::to_owned);
+    text.push_str(&turn(1, leaf).0);
+    let session = decode_bytes(text.into_bytes());
+    let plan = plan_compaction(&path(&session), &Trigger::Threshold, &options).expect("a plan");
+    let next = plan.extractive().expect("a summary").summary;
+    assert!(next.contains("> The owner of the table is Kim."), "{next}");
 }

@@ -83,7 +83,7 @@ pub(crate) const fn answers(point: HookPoint) -> &'static [(&'static str, &'stat
             (
                 r#"{"compaction": {"summary": "The parser was fixed.", "short_summary": "parser", "first_kept_entry_id": "a5", "tokens_before": 5210, "ledger": false, "details": {"by": "mine"}, "preserve_data": {"mine": 1}}}"#,
                 "All that a compaction may have. `tokens_before` is the plan's unless given; with `ledger: false` \
-                 no facts are added behind the summary; `details` and \
+                 nothing is quoted behind the summary; `details` and \
                  `preserve_data` are stored with the entry.",
             ),
         ],

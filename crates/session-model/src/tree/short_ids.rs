@@ -127,12 +127,14 @@ mod tests {
                 Ok(*id)
             );
         }
-        let unknown = Err(FindIdError::Unknown("x".to_owned()));
-        assert_eq!(tree.find_by_beginning("x"), unknown);
+        for unknown in ["x", "fedcba9", "fedcba99"] {
+            let error = FindIdError::Unknown(unknown.to_owned());
+            assert_eq!(tree.find_by_beginning(unknown), Err(error));
+        }
         let said = tree
-            .find_by_beginning("0123")
+            .find_by_beginning("01234567")
             .map_err(|error| error.to_string());
-        let want = "0123 begins the ids of 3 entries, 0123456789 and 01234567ab among them; give more of it";
+        let want = "01234567 begins the ids of 3 entries, 0123456789 and 01234567ab among them; give more of it";
         assert_eq!(said, Err(want.to_owned()));
     }
 }

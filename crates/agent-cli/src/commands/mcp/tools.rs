@@ -123,7 +123,7 @@ pub(super) const TOOLS: &[CommandTool] = &[
     },
     CommandTool {
         name: "loss",
-        description: "What compactions removed from the context: requests, decisions, figures, files.",
+        description: "What compactions removed from the context: messages, answers, results, files, failing commands, todos.",
         command: &["loss"],
         arguments: &[],
         writes: false,
