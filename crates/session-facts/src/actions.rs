@@ -266,8 +266,11 @@ mod tests {
 
     use super::*;
 
-    /// Writes what these calls did, each a tool, its arguments, and its result with the mark of an error.
-    fn check(calls: &[(&str, serde_json::Value, Option<(&str, bool)>)], want: &[&str]) {
+    /// A tool, its arguments, and its result with the mark of an error.
+    type Call<'a> = (&'a str, serde_json::Value, Option<(&'a str, bool)>);
+
+    /// Writes what these calls did.
+    fn check(calls: &[Call<'_>], want: &[&str]) {
         let mut messages = Vec::new();
         let mut add = |message| {
             let entry_id = EntryId::new(&format!("e{}", messages.len()));

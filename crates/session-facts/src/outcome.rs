@@ -161,7 +161,7 @@ fn failure_line(lines: &[&str]) -> String {
     let best = said()
         .min_by_key(|line| rank(line))
         .filter(|line| rank(line) < 3);
-    best.or_else(|| said().last())
+    best.or_else(|| said().next_back())
         .unwrap_or_default()
         .to_owned()
 }

@@ -185,7 +185,7 @@ pub(crate) fn effects_of(call: &ToolCall) -> CallEffects {
     let arguments = arguments.to_value();
     if let Some(action) = action_of(call) {
         listed(&arguments, 0, &mut |path| {
-            effects.files.push((action, path.to_owned()))
+            effects.files.push((action, path.to_owned()));
         });
         if !effects.files.is_empty() {
             return effects;

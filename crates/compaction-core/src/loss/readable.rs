@@ -125,9 +125,7 @@ impl Readable {
         let mut places = self.summaries.match_indices(start);
         let named = places.any(|(at, _)| {
             let rest = &self.summaries[at..];
-            let end = rest
-                .find(|c: char| matches!(c, ']' | ',' | ' ' | '\n'))
-                .unwrap_or(rest.len());
+            let end = rest.find([']', ',', ' ', '\n']).unwrap_or(rest.len());
             id.starts_with(&rest[..end])
         });
         named && start.len() > 1

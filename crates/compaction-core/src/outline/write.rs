@@ -95,7 +95,7 @@ impl Outline {
                 let pins_in_it = written.counts.pins;
                 if fits {
                     written.counts = counts;
-                    written.text = joined(pins, text);
+                    written.text = joined(&pins, text);
                 } else {
                     written.text = pins;
                 }
@@ -299,7 +299,7 @@ impl Outline {
     }
 }
 
-fn joined(pins: String, text: String) -> String {
+fn joined(pins: &str, text: String) -> String {
     match (pins.is_empty(), text.is_empty()) {
         (true, _) => text,
         (false, true) => pins.trim_end().to_owned(),

@@ -231,13 +231,12 @@ impl<'a> Lexer<'a> {
     /// Takes a redirection of input, behind its first sign.
     fn input(&mut self) {
         self.end_word();
-        if !self.take_if("<") {
-            self.next = Next::Skipped;
-        } else if self.take_if("<") {
-            self.next = Next::Skipped;
-        } else {
+        let is_text = self.take_if("<") && !self.take_if("<");
+        if is_text {
             let end = self.text_end();
             self.texts.push(end);
+        } else {
+            self.next = Next::Skipped;
         }
     }
 
