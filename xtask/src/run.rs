@@ -22,8 +22,6 @@ pub fn example_session() -> PathBuf {
     root().join("examples/sessions/long.jsonl")
 }
 
-/// Returns the lines of the example session.
-
 /// Returns the folder that builds go to.
 pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)

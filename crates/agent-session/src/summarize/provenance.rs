@@ -26,9 +26,11 @@ pub fn main_place(drafts: &[EntryDraft]) -> Option<usize> {
 /// Returns the entry with the summary among those that carry something out: edits stand before it, and what is brought
 /// back behind it.
 pub fn summary_draft(drafts: &mut [EntryDraft]) -> Option<&mut EntryDraft> {
-    drafts.iter_mut().find(|draft| match draft {
-        EntryDraft::Compaction(_) | EntryDraft::BranchSummary(_) => true,
-        _ => false,
+    drafts.iter_mut().find(|draft| {
+        matches!(
+            draft,
+            EntryDraft::Compaction(_) | EntryDraft::BranchSummary(_)
+        )
     })
 }
 
