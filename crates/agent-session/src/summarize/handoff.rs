@@ -26,7 +26,7 @@ pub struct HandoffJob<'a> {
 /// Returns the document, by the first candidate that can, or the outline of the session. Nothing is written.
 ///
 /// # Errors
-/// [`NoSummary`] when it was cancelled, or no candidate wrote and the outline may not stand in.
+/// [`NoSummary`] when it was cancelled, or no candidate wrote and the outline is not allowed.
 pub async fn handoff(
     job: &HandoffJob<'_>,
     candidates: &[Candidate],

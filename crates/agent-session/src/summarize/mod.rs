@@ -102,11 +102,11 @@ impl Candidate {
 /// What happens when no candidate writes a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fallback {
-    /// The outline stands in, unless every failure is a mistake that the user can mend (a wrong key, a
+    /// The outline is used, unless every failure is a mistake that the user can mend (a wrong key, a
     /// wrong address).
     #[default]
     UnlessMistaken,
-    /// The outline stands in.
+    /// The outline is used.
     Extractive,
     /// That is an error.
     None,
@@ -298,7 +298,7 @@ impl From<Failure> for NoSummary {
 pub enum NoSummary {
     /// The user cancelled.
     Cancelled,
-    /// Every candidate failed, and the outline may not stand in; this is the last failure that says most.
+    /// Every candidate failed, and the outline is not allowed; this is the last failure that says most.
     Failed(Failure),
     /// There is nothing to do.
     Nothing(NothingToDo),
@@ -318,7 +318,7 @@ pub struct Compacted {
 /// of the compaction before. Nothing is written.
 ///
 /// # Errors
-/// [`NoSummary`] when there is nothing to do, it was cancelled, or no candidate wrote and the outline may not stand in.
+/// [`NoSummary`] when there is nothing to do, it was cancelled, or no candidate wrote and the outline is not allowed.
 pub async fn compact(
     candidates: &[Candidate],
     window: TokenCount,
@@ -413,7 +413,7 @@ async fn summarize(
 /// was asked and the answers.
 ///
 /// # Errors
-/// [`NoSummary`] when it was cancelled, or no candidate answered and the outline may not stand in.
+/// [`NoSummary`] when it was cancelled, or no candidate answered and the outline is not allowed.
 pub async fn answer_plan<P: Foldable>(
     candidates: &[Candidate],
     window: TokenCount,
