@@ -158,9 +158,8 @@ fn failure_line(lines: &[&str]) -> String {
             3 - u8::from(holds(&MARKS))
         }
     };
-    let best = said()
-        .min_by_key(|line| rank(line))
-        .filter(|line| rank(line) < 3);
+    let first = |of_rank: u8| said().find(|line| rank(line) == of_rank);
+    let best = first(1).or_else(|| first(2));
     best.or_else(|| said().next_back())
         .unwrap_or_default()
         .to_owned()

@@ -95,9 +95,9 @@ fn normal(screen: &str) -> String {
             (r"-- back to [0-9a-f]{8}", "-- back to ID"),
             (r"\[[0-9a-f]{8}\]", "[ID]"),
             // Ids have no fixed size in tokens.
-            (r"(facts +)\d+ ", "${1}N "),
+            (r"(ledger +)\d+ ", "${1}N "),
             // A shorter number leaves room for more of the line.
-            (r"(facts +N copied by code).*", "$1"),
+            (r"(ledger +N (?:tokens )?quoted by code).*", "$1"),
             (r"(?m)((?:compacted: |branch summary: ).*?) +\d+$", "$1 N"),
             (r"(summary|answers) \d+", "$1 N"),
             (r"(?m)^ +\d+(  turn)", " N$1"),

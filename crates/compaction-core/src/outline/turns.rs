@@ -21,7 +21,8 @@ const ANSWER: f64 = 1.5;
 const WORK: f64 = 1.0;
 const OTHER_ANSWER: f64 = 0.05;
 const BRANCH: f64 = 1.5;
-const LINE: f64 = 4.0;
+/// A failing command or a todo is shown whole or not at all.
+const LINE: f64 = 12.0;
 /// How many times as much the newest and the first request weigh.
 const NEWEST: f64 = 4.0;
 const FIRST: f64 = 2.0;
