@@ -1,4 +1,4 @@
-//! The ledger: the outline without answers, in a block that stands next to the prose of a model.
+//! The ledger: the outline without answers, in a block next to the prose of a model.
 //!
 //! It is made anew from the entries at each compaction and never from a summary, so twenty compactions in a row do not change
 //! a word of it.

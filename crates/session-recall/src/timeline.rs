@@ -138,7 +138,7 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
 }
 
 /// Returns false for a result that answers none of these calls, without reading its body: most of a session is output
-/// that nobody asks for here.
+/// that is not needed here.
 fn may_answer(tree: &SessionTree, index: EntryIndex, calls: &HashSet<String>) -> bool {
     const KEY: &[u8] = b"\"toolCallId\":\"";
     if tree.role(index) != Some(StatedRole::ToolResult) {

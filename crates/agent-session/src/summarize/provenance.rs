@@ -35,7 +35,7 @@ pub fn summary_draft(drafts: &mut [EntryDraft]) -> Option<&mut EntryDraft> {
 }
 
 /// Writes what the summary took into the entry, in the spelling that entries have, so that its price is known later,
-/// and how it ended: `complete` when whoever was asked first wrote it, `extractive` when nobody was asked, else `fallback`
+/// and how it ended: `complete` when the first choice wrote it, `extractive` when no model was asked, else `fallback`
 /// with those that failed and the kind of each failure.
 pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
     let (ended, failed) = match (&report.answered_by, report.failed.as_slice()) {

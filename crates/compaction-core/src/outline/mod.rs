@@ -1,7 +1,7 @@
 //! The outline of a conversation: what the user and the agent said, quoted and shortened, and what the calls of each turn
 //! did.
 //!
-//! With answers it is the extractive summary; without them it is the ledger, which stands next to the prose of a model.
+//! With answers it is the extractive summary; without them it is the ledger, placed next to the prose of a model.
 //!
 //! ```text
 //! path, context -> gather -> messages -> turns -> pieces with weights -> allot(budget) -> written text
