@@ -75,7 +75,7 @@ fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
     let (failed, overflow) = overflowed(&second)?;
     let summarizer = &overflow["summarizer"];
     if *summarizer != model().as_str() {
-        return Err(match summarizer == "rules" {
+        return Err(match summarizer == "extractive" {
             true => Trouble::Rambling("the summary had to be extractive"),
             false => Trouble::Wrong(format!("it was summarized by {summarizer}")),
         });
@@ -121,7 +121,7 @@ fn goes_on(
         Err(Trouble::Rambling(_)) => after_overflow(&said)?,
         other => other?,
     };
-    if overflow["summarizer"] != "rules" {
+    if overflow["summarizer"] != "extractive" {
         return wrong(format!("the summary was not extractive: {overflow}"));
     }
     let (_, entries) = life.reopen()?;
