@@ -11,6 +11,7 @@ use session_store::{
 
 use crate::cancel;
 use crate::error::Error;
+use crate::read_report::ReadReport;
 use crate::ui::progress::Reading;
 use session_finder::{Bytes, ReadAs, session_path};
 
@@ -45,6 +46,11 @@ impl ReadSession {
     /// Returns what is said of the session, where another program wrote it.
     pub fn read_as(&self) -> Option<&ReadAs> {
         self.read_as.as_ref()
+    }
+
+    /// Returns what a command reports of the session when it has read all that it reads.
+    pub fn report(&self) -> ReadReport {
+        ReadReport::of(self, self.read_as())
     }
 
     /// Returns the file, without what is said of it.

@@ -11,6 +11,7 @@ mod extensions;
 mod files;
 pub mod models;
 mod options;
+mod read_report;
 mod ui;
 
 pub use commands::run_program;

@@ -1,66 +1,76 @@
-//! What of a session could not be read: a warning for damage, a refusal where reading itself failed.
+//! What of a session could not be read: reported with every outcome; an error where reading itself failed.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use session_model::{Diagnostic, SessionTree, Severity};
-
-use crate::commands::shell_name;
-use crate::error::Error;
-use crate::ui::{clean, counted, severity_label, tell};
+use agent_session::wording::damaged_lines;
+use serde_json::{Value, json};
+use session_finder::ReadAs;
+use session_model::{DiagnosticKind, SessionTree, Severity};
 use session_store::SessionFile;
 
-/// How many lines are named.
-const NAMED: usize = 5;
+use crate::error::Error;
+use crate::ui::{clean, severity_label, shell_name, tell};
 
-/// The lines of a session that are damaged, so that a plan or a summary lacks what they say.
+/// What is reported of a session that a command has read.
 #[derive(Debug, Default)]
-pub(super) struct Unreadable {
-    lines: BTreeSet<u64>,
+pub(crate) struct ReadReport {
+    /// The format, where another program wrote the session.
+    pub read_as: Option<ReadAs>,
+    damaged: BTreeSet<u64>,
     file: String,
+    failed: Option<Error>,
 }
 
-impl Unreadable {
-    /// Returns what is damaged and warns of it on standard error. Fails where an entry could not be read for another
-    /// reason than damage: nothing may be planned, and no summary written, that lacks it.
-    pub fn check<'a>(
-        session: &SessionFile,
-        diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
-    ) -> Result<Self, Error> {
-        refuse_failed_reads(session.tree(), &session.path)?;
-        let damaged = diagnostics.into_iter();
-        let damaged = damaged.filter(|diagnostic| diagnostic.severity == Severity::Error);
-        let unreadable = Self {
-            lines: damaged.filter_map(|diagnostic| diagnostic.line).collect(),
+impl ReadReport {
+    /// Returns what is to be reported of `session`. A command asks when it has read all that it reads.
+    pub fn of(session: &SessionFile, read_as: Option<&ReadAs>) -> Self {
+        let noticed = session.decoded.diagnostics.iter();
+        let damaged = noticed.filter(|diagnostic| {
+            diagnostic.severity == Severity::Error
+                && diagnostic.kind != DiagnosticKind::OversizedImage
+        });
+        let mut damaged: BTreeSet<u64> = damaged.filter_map(|diagnostic| diagnostic.line).collect();
+        damaged.extend(session.tree().damaged_lines());
+        Self {
+            read_as: read_as.cloned(),
+            damaged,
             file: shell_name(&session.path),
-        };
-        if let Some(text) = unreadable.text() {
-            let label = severity_label(Severity::Warning);
-            tell(&format!("{label} {}", clean(&text)));
+            failed: refuse_failed_reads(session.tree(), &session.path).err(),
         }
-        Ok(unreadable)
+    }
+
+    /// Returns the report of a command that lists damage itself.
+    pub fn of_format(read_as: Option<&ReadAs>) -> Self {
+        Self {
+            read_as: read_as.cloned(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns why reading failed, if it did, damage not counted.
+    pub fn take_failure(&mut self) -> Option<Error> {
+        self.failed.take()
     }
 
     /// Returns what is missing, for people; nothing where nothing is.
     pub fn text(&self) -> Option<String> {
-        let count = self.lines.len();
-        if count == 0 {
-            return None;
+        damaged_lines(&self.damaged, &self.file)
+    }
+
+    /// Warns on standard error of what is missing, and adds it to the document.
+    pub fn report(&self, document: &mut Value) {
+        let Some(text) = self.text() else { return };
+        let label = severity_label(Severity::Warning);
+        tell(&format!("{label} {}", clean(&text)));
+        if let Some(members) = document.as_object_mut() {
+            members.insert("damaged_lines".to_owned(), json!(self.damaged));
         }
-        let named = self.lines.iter().take(NAMED).map(u64::to_string);
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = if count > NAMED { ", ..." } else { "" };
-        let word = if count == 1 { "line" } else { "lines" };
-        Some(format!(
-            "{} that cannot be read ({word} {named}{more}); run agent-cli doctor {}",
-            counted(count, "damaged line"),
-            self.file
-        ))
     }
 }
 
 /// Fails where an entry could not be read although it may be there.
-pub(super) fn refuse_failed_reads(tree: &SessionTree, path: &Path) -> Result<(), Error> {
+pub(crate) fn refuse_failed_reads(tree: &SessionTree, path: &Path) -> Result<(), Error> {
     match tree.source_failure() {
         None => Ok(()),
         Some(failure) => {
@@ -72,21 +82,21 @@ pub(super) fn refuse_failed_reads(tree: &SessionTree, path: &Path) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use super::{SessionFile, Unreadable};
+    use super::{ReadReport, SessionFile};
 
     #[test]
-    fn f4_a_read_that_fails_is_refused() {
+    fn a_read_that_fails_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s.jsonl");
         std::fs::write(&path, test_support::session("u:5 a:5")).expect("a session");
         let session = SessionFile::open(&path).expect("it opens");
-        assert!(Unreadable::check(&session, []).is_ok());
+        assert!(ReadReport::of(&session, None).take_failure().is_none());
         // Another program cuts the file off.
         std::fs::write(&path, "").expect("an empty file");
         let first = session.tree().indices().next().expect("an entry");
         assert!(session.tree().entry(first).is_err());
-        let refused = Unreadable::check(&session, []).expect_err("it could not be read");
-        let text = refused.to_string();
+        let failed = ReadReport::of(&session, None).take_failure();
+        let text = failed.expect("it could not be read").to_string();
         assert!(text.ends_with("nothing was written"), "{text}");
     }
 }

@@ -3,6 +3,8 @@
 mod announcement;
 mod loss;
 
+use std::collections::BTreeSet;
+
 use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
 use serde_json::Value;
 
@@ -35,6 +37,25 @@ pub fn counted(count: usize, noun: &str) -> String {
         (_, "branch") => format!("{count} branches"),
         (_, noun) => format!("{count} {noun}s"),
     }
+}
+
+/// How many damaged lines are named.
+const NAMED_LINES: usize = 5;
+
+/// Returns that lines of a session cannot be read, and the command that says more of `file`; nothing where none is damaged.
+pub fn damaged_lines(lines: &BTreeSet<u64>, file: &str) -> Option<String> {
+    let first = lines.first()?;
+    let rest = lines.iter().take(NAMED_LINES).skip(1);
+    let named = rest.fold(first.to_string(), |named, line| format!("{named}, {line}"));
+    let (word, more) = match lines.len() {
+        1 => ("line", ""),
+        2..=NAMED_LINES => ("lines", ""),
+        _ => ("lines", ", ..."),
+    };
+    Some(format!(
+        "{} that cannot be read ({word} {named}{more}); run agent-cli doctor {file}",
+        counted(lines.len(), "damaged line"),
+    ))
 }
 
 /// Returns on one line what comes back, and apart from it what became of the rest.

@@ -11,7 +11,6 @@ use compaction_core::{
 use serde_json::json;
 use session_model::{Diagnostic, EntryDraft, SessionPath, build_context};
 
-use crate::commands::unreadable::Unreadable;
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
 use crate::models::{ModelArgs, Models, Wanted};
@@ -116,8 +115,6 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
             }
         }
     };
-    let noticed = opened.session().decoded.diagnostics.iter();
-    Unreadable::check(opened.session(), noticed.chain(&plan.diagnostics))?;
     let draft = summary.clone().unwrap_or_else(|| plan.move_only());
     let ids = opened.commit(&destination, &[draft], plan.new_leaf.as_ref())?;
     let id = ids.first();
@@ -153,7 +150,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
     if let Some(account) = account(&report) {
         text.push_str(&format!("   {}, {account}\n", author(&report)));
     }
-    Ok(Outcome::done(&document, text).of(opened.read_as()))
+    Ok(Outcome::done(&document, text).of(opened.report()))
 }
 
 /// Returns the plan as it was asked, and its summary entry.

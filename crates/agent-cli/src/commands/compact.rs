@@ -12,13 +12,13 @@ use crate::commands::order::{self, Order, Passed};
 use crate::commands::output::draft_documents;
 use crate::commands::plan::{PREVIEW, PlanArgs, Planned, Planning, compaction_document};
 use crate::commands::restoring::{self, Found};
-use crate::commands::unreadable::Unreadable;
-use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
+use crate::commands::{Destination, Opened, Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::models::{ModelArgs, Models, Wanted, block_on, no_summary};
 use crate::options::{Global, OutputArgs};
 use crate::ui;
 use crate::ui::edits::Edits;
+use crate::ui::shell_name;
 use agent_session::summarize::{
     Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, SummaryMethod,
     bill_in_details, compact, main_place, native_tokens_before, seconds_in_details,
@@ -79,7 +79,7 @@ pub(super) fn run_at(
             Err(NoPlace::Nothing(why)) => {
                 let diagnostics = &opened.session().decoded.diagnostics;
                 let document = json!({ "diagnostics": diagnostics });
-                return Ok(Outcome::nothing_to_do(why, document).of(opened.read_as()));
+                return Ok(Outcome::nothing_to_do(why, document).of(opened.report()));
             }
         }
     };
@@ -128,7 +128,6 @@ pub(super) fn run_at(
     let written_to = file.map(|path| shell_name(path));
     document["written_to"] = json!(file.map(|path| path.display().to_string()));
     let diagnostics = all_diagnostics(opened.session(), &context);
-    let unreadable = Unreadable::check(opened.session(), diagnostics.iter().copied())?;
     document["diagnostics"] = json!(diagnostics);
     if let Some(instead) = &instead {
         document["replaced"] = json!(instead.replaced);
@@ -174,12 +173,12 @@ pub(super) fn run_at(
                 seconds,
                 report: &report,
                 notes: &notes,
-                unreadable: unreadable.text(),
+                unreadable: opened.report().text(),
             };
             Ok(outcome(&compacted, &context, &ids, document, &facts))
         }
     }?;
-    Ok(outcome.of(opened.read_as()))
+    Ok(outcome.of(opened.report()))
 }
 
 /// What came of a strategy.

@@ -55,7 +55,7 @@ pub(super) fn run(args: &ContextArgs, global: &Global) -> Result<Outcome, Error>
     let known = &session.decoded.diagnostics;
     let document = document((tree, leaf), form, global.profile(), known);
     let text = text(&document);
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 /// How messages are shown.

@@ -15,11 +15,11 @@ use session_store::{SessionFile, check_new};
 use tempfile::SpooledTempFile;
 
 use crate::commands::output::{migrated_tree, write_spooled};
-use crate::commands::unreadable::refuse_failed_reads;
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::{open_bytes, read_bytes};
 use crate::options::Global;
+use crate::read_report::{ReadReport, refuse_failed_reads};
 use crate::ui::{GOOD, clean, counted, heading, styled};
 use session_finder::session_path;
 use session_finder::{Bytes, IN_MEMORY};
@@ -121,14 +121,15 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
         };
         let Some(what) = repaired else {
             let reason = "there is no damage that a copy would not have".to_owned();
-            return Ok(Outcome::nothing_to_do(reason, document).of(session.read_as()));
+            return Ok(Outcome::nothing_to_do(reason, document)
+                .of(ReadReport::of_format(session.read_as())));
         };
         document["repaired"] = json!(out);
         text.push_str(&format!(
             "repaired: {what} -> {}\n",
             clean(&out.display().to_string())
         ));
-        return Ok(Outcome::done(&document, text).of(session.read_as()));
+        return Ok(Outcome::done(&document, text).of(ReadReport::of_format(session.read_as())));
     }
     let errors = diagnostics.iter();
     let errors = errors.filter(|diagnostic| diagnostic.severity == Severity::Error);
@@ -139,7 +140,7 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
             Outcome::failed(found, &document, text)
         }
     };
-    Ok(outcome.of(session.read_as()))
+    Ok(outcome.of(ReadReport::of_format(session.read_as())))
 }
 
 /// A session of another program, and its damage.

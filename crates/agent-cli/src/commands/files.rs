@@ -28,7 +28,7 @@ pub(super) fn run(args: &FilesArgs, _: &Global) -> Result<Outcome, Error> {
         None => list(&files),
         Some(path) => one(&files, path)?,
     };
-    Ok(outcome.of(session.read_as()))
+    Ok(outcome.of(session.report()))
 }
 
 fn list(files: &[FileHistory]) -> Outcome {

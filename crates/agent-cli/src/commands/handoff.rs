@@ -16,13 +16,14 @@ use session_model::{
     decode_bytes,
 };
 
-use crate::commands::unreadable::{Unreadable, refuse_failed_reads};
-use crate::commands::{Outcome, all_diagnostics, shell_name};
+use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
 use crate::models::{ModelArgs, Models, Wanted, block_on, no_summary};
 use crate::options::{Global, SessionArgs, WindowArgs};
+use crate::read_report::refuse_failed_reads;
 use crate::ui;
+use crate::ui::shell_name;
 use crate::ui::writing::{Writing, account, author};
 use agent_session::summarize::{
     Candidate, HandoffJob, ModelReport, SummaryStep, bill_in_details, handoff, seconds_in_details,
@@ -79,10 +80,9 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     };
     let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
     let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
-    Unreadable::check(&session, all_diagnostics(&session, &context))?;
     let Some(plan) = plan else {
         let nothing = Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out);
-        return Ok(nothing.of(session.read_as()));
+        return Ok(nothing.of(session.report()));
     };
     let started = Instant::now();
     let (document, report) = document(&models, (&path, &context), window, &plan_for)?;
@@ -144,7 +144,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             "   written to {place}; the old session is as it was\n"
         ));
     }
-    Ok(Outcome::done(&out, text).of(session.read_as()))
+    Ok(Outcome::done(&out, text).of(session.report()))
 }
 
 /// Returns how the new session names the old one: by its whole path, unless it came from standard input.

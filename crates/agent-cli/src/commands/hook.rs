@@ -15,6 +15,7 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
+use crate::read_report::ReadReport;
 use session_finder::{AGENTS, Finder};
 
 /// Answer the hook of another agent: what a compaction took out of its context. `setup` registers it.
@@ -84,7 +85,8 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
         _ => json!({}),
     };
     let text = format!("{document}\n");
-    Ok(Outcome::done(&document, text))
+    // The format is of no use to an agent that wrote it.
+    Ok(Outcome::done(&document, text).of(ReadReport::of(&session, None)))
 }
 
 fn answer(input: &Input, removed: &str) -> Value {

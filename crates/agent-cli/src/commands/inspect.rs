@@ -139,7 +139,7 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
         bar,
         billed: measure.billed,
     };
-    Ok(Outcome::done(&document, report.text()).of(session.read_as()))
+    Ok(Outcome::done(&document, report.text()).of(session.report()))
 }
 
 fn compactions(

@@ -6,7 +6,6 @@ use compaction_core::{CompactionLoss, ContextLoss, EditLoss, Missing, TotalLoss,
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
-use crate::commands::unreadable::refuse_failed_reads;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs};
@@ -33,7 +32,6 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     let rules = profile.context_rules();
     let report = loss_report(&path, rules, profile.counter(), &mut proceed);
     let report = report.ok_or(Error::Cancelled)?;
-    refuse_failed_reads(tree, &session.path)?;
     let mut document = json!(report);
     if let Value::Object(members) = &mut document {
         let diagnostics = json!(session.decoded.diagnostics);
@@ -42,7 +40,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     if report.compactions.is_empty() && report.edits.is_empty() {
         let reason =
             "no compaction and no pruning on the path, so nothing is out of context".to_owned();
-        return Ok(Outcome::nothing_to_do(reason, document).of(session.read_as()));
+        return Ok(Outcome::nothing_to_do(reason, document).of(session.report()));
     }
     let mut text = String::new();
     for (place, loss) in report.compactions.iter().enumerate() {
@@ -56,7 +54,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     }
     let hint = "what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
     text.push_str(&styled(DIM, hint));
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 fn of_compaction(number: usize, loss: &CompactionLoss) -> String {

@@ -40,7 +40,7 @@ pub(super) fn run(args: &MigrateArgs, _: &Global) -> Result<Outcome, Error> {
     });
     if version >= 3 {
         let reason = format!("{} is version {version} already", path.display());
-        return Ok(Outcome::nothing_to_do(reason, document));
+        return Ok(Outcome::nothing_to_do(reason, document).of(session.report()));
     }
     let mut backup = None;
     match &destination {
@@ -61,7 +61,7 @@ pub(super) fn run(args: &MigrateArgs, _: &Global) -> Result<Outcome, Error> {
         text.push_str(&format!("   old file kept as {}\n", backup.display()));
     }
     document["backup"] = json!(backup);
-    Ok(Outcome::done(&document, text))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 /// Replaces the session by its migrated form; returns where the old file is kept.

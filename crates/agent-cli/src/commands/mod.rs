@@ -42,7 +42,6 @@ mod terminal;
 mod timeline;
 mod tree;
 mod undo;
-mod unreadable;
 #[cfg(feature = "tui")]
 mod user_commands;
 #[cfg(feature = "tui")]
@@ -61,8 +60,8 @@ use session_model::{Diagnostic, SessionContext};
 use crate::commands::run::RunArgs;
 use crate::error::{Error, ErrorKind};
 use crate::options::Global;
+use crate::read_report::ReadReport;
 use agent_session::summarize::ModelReport;
-use session_finder::ReadAs;
 use session_store::SessionFile;
 
 const AFTER_HELP: &str = "\
@@ -106,8 +105,8 @@ pub(crate) struct Outcome {
     nothing_to_do: Option<String>,
     /// What failed, although there is something to show.
     failed: Option<String>,
-    /// What is said of the session that was read, where another program wrote it.
-    read_as: Option<ReadAs>,
+    /// What is reported of the session that was read.
+    report: ReadReport,
 }
 
 impl Outcome {
@@ -117,7 +116,7 @@ impl Outcome {
             text,
             nothing_to_do: None,
             failed: None,
-            read_as: None,
+            report: ReadReport::default(),
         }
     }
 
@@ -135,16 +134,13 @@ impl Outcome {
             text: String::new(),
             nothing_to_do: Some(reason),
             failed: None,
-            read_as: None,
+            report: ReadReport::default(),
         }
     }
 
-    /// Returns the outcome, which names the format of the session where another program wrote it.
-    fn of(self, read_as: Option<&ReadAs>) -> Self {
-        Self {
-            read_as: read_as.cloned(),
-            ..self
-        }
+    /// Returns the outcome of a command that has read a session.
+    fn of(self, report: ReadReport) -> Self {
+        Self { report, ..self }
     }
 }
 
@@ -223,18 +219,23 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
         global.app_settings()?;
     }
-    Ok(name_format(command.run(global)?))
+    reported(command.run(global)?)
 }
 
-/// Returns an outcome that names the format of the session where another program wrote it.
-fn name_format(mut outcome: Outcome) -> Outcome {
-    if let Some(read_as) = &outcome.read_as {
+/// Returns an outcome that names the format of the session where another program wrote it, and what of it could not be
+/// read. Fails where reading itself did.
+fn reported(mut outcome: Outcome) -> Result<Outcome, Error> {
+    if let Some(failed) = outcome.report.take_failure() {
+        return Err(failed);
+    }
+    if let Some(read_as) = &outcome.report.read_as {
         if let Some(document) = outcome.json.as_object_mut() {
             document.insert("format".to_owned(), json!(read_as.format));
         }
         outcome.text = format!("{}\n{}", read_as.line, outcome.text);
     }
-    outcome
+    outcome.report.report(&mut outcome.json);
+    Ok(outcome)
 }
 
 /// Reads the arguments of the program, runs the command and prints its outcome; returns the exit code.
@@ -352,14 +353,4 @@ fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
         text.push_str(&format!("  ... {left} more; --json lists them\n"));
     }
     text
-}
-
-/// Returns the text that a person passes to the shell to name `path` again.
-fn shell_name(path: &std::path::Path) -> String {
-    let text = path.display().to_string();
-    // Only a NUL cannot be quoted, and no path has one.
-    match shlex::try_quote(&text) {
-        Ok(quoted) => quoted.into_owned(),
-        Err(_) => text.clone(),
-    }
 }

@@ -10,12 +10,13 @@ use session_model::{
 use session_store::{Contents, SessionFile, SessionLock, SessionWriter};
 use tempfile::SpooledTempFile;
 
-use super::{same_output, unreadable};
+use super::same_output;
 use crate::error::Error;
 use crate::files::{ReadSession, open_session, open_writer, replace, write_new};
 use crate::options::OutputArgs;
+use crate::read_report::{ReadReport, refuse_failed_reads};
+use session_finder::Bytes;
 use session_finder::session_path;
-use session_finder::{Bytes, ReadAs};
 
 /// Where a command writes.
 pub(crate) enum Destination {
@@ -123,11 +124,11 @@ impl Opened {
         }
     }
 
-    /// Returns what is said of the session, where another program wrote it.
-    pub(super) fn read_as(&self) -> Option<&ReadAs> {
+    /// Returns what is reported of the session.
+    pub(super) fn report(&self) -> ReadReport {
         match self {
-            Self::Writer(_) | Self::Old(_) => None,
-            Self::Reader(session) => session.read_as(),
+            Self::Writer(_) | Self::Old(_) => ReadReport::of(self.session(), None),
+            Self::Reader(session) => session.report(),
         }
     }
 
@@ -141,7 +142,7 @@ impl Opened {
         crate::cancel::check()?;
         let (parent, skipped) = self.session().readable_parent(parent);
         let read = self.session();
-        unreadable::refuse_failed_reads(read.tree(), &read.path)?;
+        refuse_failed_reads(read.tree(), &read.path)?;
         if let Some(skipped) = skipped {
             let place = parent.as_deref().unwrap_or("the beginning");
             crate::ui::tell(&format!(

@@ -89,7 +89,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     // A leaf that is given decides which pins hold; it does not move the session.
     let leaf = tree.path(tree.leaf()).leaf_id().map(EntryId::new);
     let change = match request {
-        PinRequest::List => return Ok(list(&pins, opened.session()).of(opened.read_as())),
+        PinRequest::List => return Ok(list(&pins, opened.session()).of(opened.report())),
         PinRequest::Add(target) => {
             let added = pins.add(&path, &target, profile.counter());
             added.map(|new| Change {
@@ -115,7 +115,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
         Err(error @ (PinError::Twice(_) | PinError::NotPinned(_))) => {
             let document = document(&pins, opened.session());
             let nothing = Outcome::nothing_to_do(error.to_string(), document);
-            return Ok(nothing.of(opened.read_as()));
+            return Ok(nothing.of(opened.report()));
         }
         Err(error @ PinError::Unknown(_)) => {
             return Err(Error::Usage(format!(
@@ -129,7 +129,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
         std::slice::from_ref(&change.draft),
         leaf.as_ref(),
     )?;
-    Ok(changed(change, ids.first(), &pins, opened.session()).of(opened.read_as()))
+    Ok(changed(change, ids.first(), &pins, opened.session()).of(opened.report()))
 }
 
 fn changed(

@@ -17,7 +17,6 @@ use session_model::{SessionContext, SessionPath, build_context};
 
 use crate::commands::order::{self, Order, Passed};
 use crate::commands::restoring::{self, Found};
-use crate::commands::unreadable::Unreadable;
 use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::files::open_session;
@@ -169,7 +168,6 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     })?;
     let mut document = planning.document(&planned, &found)?;
     let diagnostics = all_diagnostics(&session, &context);
-    Unreadable::check(&session, diagnostics.iter().copied())?;
     document["diagnostics"] = json!(diagnostics);
     document["passed_over"] = json!(order.passed);
     planned.refuse_small_window()?;
@@ -194,7 +192,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             Outcome::done(&document, text)
         }
     };
-    Ok(outcome.of(session.read_as()))
+    Ok(outcome.of(session.report()))
 }
 
 /// Returns the strategy as passed over, where nothing is to be done by it.

@@ -137,7 +137,7 @@ pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> 
         false => read(&session, args, global)?,
         true => find(&session, args, global)?,
     };
-    Ok(outcome.of(session.read_as()))
+    Ok(outcome.of(session.report()))
 }
 
 fn entry(session: &SessionFile, id: &str) -> Result<EntryIndex, Error> {

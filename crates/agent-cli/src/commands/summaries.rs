@@ -102,10 +102,10 @@ pub(super) fn run(args: &SummariesArgs, global: &Global) -> Result<Outcome, Erro
     let document = json!({ "summaries": rows, "diagnostics": session.decoded.diagnostics });
     if rows.is_empty() {
         let reason = "there is no summary in this session".to_owned();
-        return Ok(Outcome::nothing_to_do(reason, document).of(session.read_as()));
+        return Ok(Outcome::nothing_to_do(reason, document).of(session.report()));
     }
     let text = rows.iter().map(text).collect();
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 /// Returns what an entry says of its summary; `None` for what is none.

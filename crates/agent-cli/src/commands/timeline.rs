@@ -24,10 +24,10 @@ pub(super) fn run(args: &TimelineArgs, _: &Global) -> Result<Outcome, Error> {
     let document = json!({ "events": events });
     if events.is_empty() {
         let reason = "nothing of the kind happened on this branch";
-        return Ok(Outcome::nothing_to_do(reason.to_owned(), document).of(session.read_as()));
+        return Ok(Outcome::nothing_to_do(reason.to_owned(), document).of(session.report()));
     }
     let text: String = events.iter().map(line).collect();
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 fn line(event: &TimelineEvent) -> String {

@@ -74,7 +74,7 @@ pub(super) fn run(args: &TreeArgs, global: &Global) -> Result<Outcome, Error> {
         leaf: tree.path(leaf).entries().last().copied(),
     }
     .draw();
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 /// Returns the document of a session that stands at a leaf; `diagnostics` is what was noticed when it was read.

@@ -82,7 +82,7 @@ pub(super) fn move_leaf(
         Ok(step) => step,
         Err(reason) => {
             let document = json!({ "diagnostics": opened.session().decoded.diagnostics });
-            return Ok(Outcome::nothing_to_do(reason, document).of(opened.read_as()));
+            return Ok(Outcome::nothing_to_do(reason, document).of(opened.report()));
         }
     };
     let tokens_at = |leaf: Leaf| {
@@ -129,5 +129,5 @@ pub(super) fn move_leaf(
             counted(step.left_behind.len(), "entry")
         ));
     }
-    Ok(Outcome::done(&document, text).of(opened.read_as()))
+    Ok(Outcome::done(&document, text).of(opened.report()))
 }

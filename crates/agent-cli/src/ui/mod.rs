@@ -58,6 +58,16 @@ pub fn tell(line: &str) {
     let _ = writeln!(anstream::stderr(), "{line}");
 }
 
+/// Returns the text that a person passes to the shell to name `path` again.
+pub fn shell_name(path: &std::path::Path) -> String {
+    let text = path.display().to_string();
+    // Only a NUL cannot be quoted, and no path has one.
+    match shlex::try_quote(&text) {
+        Ok(quoted) => quoted.into_owned(),
+        Err(_) => text.clone(),
+    }
+}
+
 /// Prints a note for the user to standard error.
 pub fn note(text: &str) {
     tell(&format!("{}: {text}", styled(DIM, "note")));

@@ -148,8 +148,8 @@ fn a_compaction_follows_an_entry_that_can_be_read() {
     let output = env.run_with(&["compact", "s.jsonl", "--in-place"], &SMALL);
     assert_eq!(output.code, Some(0), "{output}");
     assert_snapshot!(output.stderr, @"
-    warning 2 damaged lines that cannot be read (lines 26, 27); run agent-cli doctor s.jsonl
     warning x2 cannot be read; what is written follows e24 instead
+    warning 2 damaged lines that cannot be read (lines 26, 27); run agent-cli doctor s.jsonl
     ");
     assert_eq!(added(&env, &before)["parentId"], "e24");
 }
@@ -377,31 +377,97 @@ fn sample_with_damage(env: &TestEnv) {
     env.write("s.jsonl", lines.join("\n") + "\n");
 }
 
+/// Commands that read a session, each with its arguments.
+const READERS: [&[&str]; 20] = [
+    &["inspect", "s.jsonl"],
+    &["context", "s.jsonl"],
+    &["plan", "s.jsonl"],
+    &["compact", "s.jsonl", "--dry-run"],
+    &["branch", "s.jsonl", "--to", "e9", "--dry-run"],
+    &["handoff", "s.jsonl", "--out", "new.jsonl"],
+    &["recall", "s.jsonl", "e9"],
+    &["files", "s.jsonl"],
+    &["timeline", "s.jsonl"],
+    &["loss", "s.jsonl"],
+    &["summaries", "s.jsonl"],
+    &[
+        "compare",
+        "s.jsonl",
+        "--strategies",
+        "extractive,prune-only",
+    ],
+    &["tree", "s.jsonl"],
+    &["undo", "s.jsonl", "--dry-run"],
+    &["redo", "s.jsonl", "--dry-run"],
+    &["pin", "s.jsonl", "--list"],
+    &["migrate", "s.jsonl", "--dry-run"],
+    &["export", "s.jsonl", "--to", "pi", "--out", "pi.jsonl"],
+    &["export", "s.jsonl", "--to", "codex", "--out", "codex.jsonl"],
+    &["export", "s.jsonl", "--html", "page.html"],
+];
+
+/// Commands that read no session, or report damage in a form of their own.
+const OTHERS: [&str; 16] = [
+    "doctor",
+    "rpc",
+    "acp",
+    "mcp",
+    "setup",
+    "hook",
+    "import",
+    "gc",
+    "models",
+    "sessions",
+    "servers",
+    "config",
+    "approvals",
+    "hooks",
+    "completions",
+    "help",
+];
+
 #[test]
-fn f4_commands_that_plan_warn_of_damage() {
+fn every_command_that_reads_reports_damage() {
+    let help = TestEnv::new().run(&["--help"]).success();
+    let commands = help.lines().skip_while(|line| *line != "Commands:");
+    let commands = commands.skip(1).take_while(|line| !line.is_empty());
+    let names = commands.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        let is_listed = READERS.iter().any(|reader| reader[0] == name) || OTHERS.contains(&name);
+        assert!(is_listed, "{name}");
+    }
+    for reader in READERS {
+        let env = TestEnv::new();
+        sample_with_damage(&env);
+        let run = |env: &TestEnv, command: &[&str]| match command[0] {
+            "plan" | "compact" | "compare" => env.run_with(command, &SMALL),
+            _ => env.run(command),
+        };
+        let output = run(&env, reader);
+        let warning = "that cannot be read (line";
+        assert!(output.stderr.contains(warning), "{reader:?}: {output}");
+        assert_eq!(output.stderr.matches(warning).count(), 1, "{reader:?}");
+        let env = TestEnv::new();
+        sample_with_damage(&env);
+        let document = run(&env, &[reader, &["--json"]].concat());
+        let document: Value = serde_json::from_str(&document.stdout).expect("a document");
+        assert_eq!(document["damaged_lines"][0], 3, "{reader:?}");
+    }
+}
+
+#[test]
+fn an_export_counts_what_cannot_be_read_as_lost() {
     let env = TestEnv::new();
     sample_with_damage(&env);
-    let warning = "2 damaged lines that cannot be read (lines 3, 22); run agent-cli doctor s.jsonl";
-    for command in [
-        &["plan", "s.jsonl"][..],
-        &["compact", "s.jsonl", "--dry-run"],
-        &["compact", "s.jsonl", "--dry-run", "--json"],
-        &[
-            "compare",
-            "s.jsonl",
-            "--strategies",
-            "extractive,prune-only",
-        ],
-    ] {
-        let output = env.run_with(command, &SMALL);
-        assert_eq!(output.code, Some(0), "{command:?}: {output}");
-        assert!(output.stderr.contains(warning), "{command:?}: {output}");
-    }
-    let handoff = env.run(&["handoff", "s.jsonl", "--out", "new.jsonl"]);
-    assert_eq!(handoff.code, Some(0), "{handoff}");
-    assert!(handoff.stderr.contains(warning), "{handoff}");
-    let branch = env.run(&["branch", "s.jsonl", "--to", "e9", "--dry-run"]);
-    assert!(branch.stderr.contains("cannot be read (line"), "{branch}");
+    let command = ["export", "s.jsonl", "--to", "pi", "--out", "o", "--json"];
+    let lost = env.run(&command).json();
+    assert_eq!(lost["losses"]["entry that cannot be read"], 2);
+}
+
+#[test]
+fn diagnostics_of_a_compaction_name_the_damaged_lines() {
+    let env = TestEnv::new();
+    sample_with_damage(&env);
     let document = env
         .run_with(&["compact", "s.jsonl", "--dry-run", "--json"], &SMALL)
         .json();
@@ -418,7 +484,7 @@ fn f4_commands_that_plan_warn_of_damage() {
 }
 
 #[test]
-fn f4_the_card_does_not_call_a_damaged_session_whole() {
+fn the_card_does_not_call_a_damaged_session_whole() {
     let env = TestEnv::new();
     sample_with_damage(&env);
     let card = env
@@ -436,7 +502,7 @@ fn f4_the_card_does_not_call_a_damaged_session_whole() {
 }
 
 #[test]
-fn f4_a_read_that_fails_is_told_from_damage() {
+fn a_read_that_fails_is_told_from_damage() {
     let env = sample_with_a_damaged_end();
     let session = session_store::SessionFile::open(&env.path("s.jsonl")).expect("it opens");
     let tree = session.tree();

@@ -69,6 +69,13 @@ impl AgentSession {
             request
         };
         let request = prepare(true);
+        let unsendable = match &view.read_failure {
+            Some(reason) => Some(format!("cannot read the session: {reason}")),
+            None => request
+                .messages
+                .is_empty()
+                .then(|| "the context has no messages".to_owned()),
+        };
         // A provider may not take its own earlier history back; then the readable form is sent.
         let readable = request.native.is_some().then(|| prepare(false));
         let events = self.events.clone();
@@ -80,6 +87,9 @@ impl AgentSession {
                 events,
                 cancel,
             };
+            if let Some(reason) = unsendable {
+                return Done::Answer(Box::new(asking.unsent(&reason)));
+            }
             let mut received = asking.ask(&request).await;
             if let (Some(readable), Err(error)) = (readable, &received.0)
                 && error.kind == ProviderErrorKind::InvalidRequest
@@ -212,8 +222,22 @@ impl Asking {
         (result, stream)
     }
 
-    fn response(&self, (result, stream): Received) -> ModelResponse {
-        let message = AssistantMessage {
+    /// Returns what is stored where no request was sent.
+    fn unsent(&self, reason: &str) -> ModelResponse {
+        let reason = format!("{reason}; no request was sent");
+        ModelResponse {
+            message: AssistantMessage {
+                stop_reason: StopReason::Error,
+                error_message: Some(reason.clone()),
+                ..self.empty_message()
+            },
+            end: AnswerEnd::Failed(reason),
+            cost_usd: None,
+        }
+    }
+
+    fn empty_message(&self) -> AssistantMessage {
+        AssistantMessage {
             content: Content::Blocks(Vec::new()),
             api: self.model.api.clone(),
             provider: self.model.provider.name().to_owned(),
@@ -222,7 +246,11 @@ impl Asking {
             stop_reason: StopReason::Stop,
             error_message: None,
             timestamp: None,
-        };
+        }
+    }
+
+    fn response(&self, (result, stream): Received) -> ModelResponse {
+        let message = self.empty_message();
         match result {
             Ok(answer) => self.whole(message, answer, stream.is_incomplete),
             Err(error) => self.broken(message, &error, stream),

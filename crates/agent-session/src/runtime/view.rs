@@ -1,6 +1,6 @@
 //! The context as it is: built once for all that look at it between two writes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
 
 use compaction_core::{Measure, Profile, Strategy, measure};
@@ -9,16 +9,34 @@ use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::runtime::AgentSession;
 use crate::runtime::images::ToolImages;
+use crate::wording::damaged_lines;
 
 /// The context of the session at its leaf.
 pub(super) struct View {
     place: Place,
     /// The context.
     pub context: SessionContext,
+    /// Why an entry could not be read, damage not counted, so that the context lacks it.
+    pub read_failure: Option<String>,
     measured: OnceLock<Measure>,
 }
 
 impl View {
+    fn of(path: &SessionPath<'_>) -> Self {
+        let tree = path.tree();
+        let failures = || tree.source_failure().map_or(0, |failure| failure.count);
+        let failed_before = failures();
+        let context = build_context(path, Profile::Own.context_rules());
+        let failure = tree.source_failure();
+        let failure = failure.filter(|failure| failure.count > failed_before);
+        Self {
+            place: (tree.len(), path.leaf()),
+            context,
+            read_failure: failure.map(|failure| failure.reason),
+            measured: OnceLock::new(),
+        }
+    }
+
     /// Returns how large the context is; `path` is its path.
     pub fn measured(&self, path: &SessionPath<'_>) -> Measure {
         *self
@@ -36,6 +54,8 @@ pub(super) struct Views {
     newest: RefCell<Option<Arc<View>>>,
     todos: RefCell<OpenTodos>,
     images: RefCell<ToolImages>,
+    /// How many damaged lines were reported.
+    damaged: Cell<usize>,
 }
 
 impl AgentSession {
@@ -53,12 +73,23 @@ impl AgentSession {
         }
         // Not both together: the one before goes first.
         *newest = None;
-        let view = Arc::new(View {
-            place,
-            context: build_context(&self.path(), Profile::Own.context_rules()),
-            measured: OnceLock::new(),
-        });
-        newest.insert(view).clone()
+        let view = Arc::new(View::of(&self.path()));
+        self.report_damage();
+        // What could not be read may be readable the next time.
+        if view.read_failure.is_none() {
+            *newest = Some(view.clone());
+        }
+        view
+    }
+
+    /// Reports damaged lines that were not reported yet.
+    fn report_damage(&self) {
+        let damaged = self.store.tree().damaged_lines();
+        if damaged.len() > self.views.damaged.replace(damaged.len()) {
+            let file = self.path_name().unwrap_or_default();
+            self.events
+                .notice(damaged_lines(&damaged, &file).unwrap_or_default());
+        }
     }
 
     /// Returns whether there are so many images of tools that a compaction is due for them.
@@ -83,5 +114,27 @@ impl AgentSession {
         let mut todos = self.views.todos.borrow_mut();
         todos.follow(&self.path());
         !todos.open().is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use session_store::SessionFile;
+
+    use super::View;
+
+    #[test]
+    fn a_context_whose_entries_could_not_be_read_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        std::fs::write(&path, test_support::session("u:5 a:5")).unwrap();
+        let session = SessionFile::open(&path).unwrap();
+        let tree = session.tree();
+        let view = View::of(&tree.path(tree.leaf()));
+        assert_eq!(view.read_failure, None);
+        // Another program cuts the file off.
+        std::fs::write(&path, "").unwrap();
+        let view = View::of(&tree.path(tree.leaf()));
+        assert!(view.read_failure.is_some() && view.context.entries.is_empty());
     }
 }

@@ -107,9 +107,13 @@ pub fn export(
     leaf: Leaf,
     out: &mut dyn Write,
 ) -> Result<ExportReport, ExportError> {
-    match target {
+    let mut report = match target {
         Target::Pi => pi::export(tree, leaf, out),
         Target::Codex => codex::export(tree, leaf, out),
         Target::Opencode => opencode::export(tree, leaf, out),
+    }?;
+    for _ in tree.damaged_lines() {
+        report.lose("entry that cannot be read");
     }
+    Ok(report)
 }

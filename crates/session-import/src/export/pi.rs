@@ -158,7 +158,6 @@ fn kept(
     report: &mut ExportReport,
 ) -> Result<Option<Kept>, ExportError> {
     let Ok(entry) = tree.entry(index) else {
-        report.lose("entry that cannot be read");
         return Ok(None);
     };
     let kind = match &entry.body {

@@ -1,7 +1,7 @@
 //! Decoding: from blocks of bytes to a tree, without looking into bodies. It never fails on content.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::entry::{EntryId, EntryKind};
@@ -62,6 +62,8 @@ pub struct Decoder {
     /// Parents of lines that are damaged behind a readable head.
     pub(super) damaged_parents: BTreeMap<Box<str>, Option<Box<str>>>,
     pub(super) diagnostics: Diagnostics,
+    /// Lines that were set aside because they cannot be read.
+    damaged: BTreeSet<u64>,
     carriage_returns: Counted,
     blanks: Counted,
     /// The write of several entries whose last one has not come yet.
@@ -121,6 +123,7 @@ impl Decoder {
             parents: Vec::new(),
             damaged_parents: BTreeMap::new(),
             diagnostics: Diagnostics::default(),
+            damaged: BTreeSet::new(),
             carriage_returns: Counted::default(),
             blanks: Counted::default(),
             in_tail: false,
@@ -217,6 +220,7 @@ impl Decoder {
             trunk: OnceLock::new(),
             source,
             replaced: BTreeMap::new(),
+            damaged: Arc::new(Mutex::new(std::mem::take(&mut self.damaged))),
         };
         self.link_parents(&mut tree);
         self.cut_rings(&mut tree);
@@ -232,6 +236,9 @@ impl Decoder {
     }
 
     fn say(&mut self, severity: Severity, kind: DiagnosticKind, text: impl Into<String>) {
+        if severity == Severity::Error {
+            self.damaged.insert(self.line);
+        }
         let diagnostic = Diagnostic::new(severity, kind, text).at_line(self.line);
         self.diagnostics.push(diagnostic);
     }

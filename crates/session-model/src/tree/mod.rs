@@ -11,9 +11,9 @@ mod short_ids;
 mod unfinished;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hashbrown::HashTable;
 
@@ -86,6 +86,8 @@ pub struct SessionTree {
     source: Arc<dyn LineSource>,
     /// Lines that are read in the place of entries' own.
     replaced: BTreeMap<EntryIndex, Box<[u8]>>,
+    /// Lines whose content is damaged, shared by all clones.
+    damaged: Arc<Mutex<BTreeSet<u64>>>,
 }
 
 impl std::fmt::Debug for SessionTree {
@@ -229,6 +231,18 @@ impl SessionTree {
         self.source.failure()
     }
 
+    /// Returns the lines, counted from 1, that are damaged, as far as is known: those that were set aside when the session
+    /// was opened, and those of entries that were read since and could not be.
+    pub fn damaged_lines(&self) -> BTreeSet<u64> {
+        let damaged = self.damaged.lock();
+        damaged.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note_damaged(&self, line: u64) {
+        let damaged = self.damaged.lock();
+        damaged.unwrap_or_else(PoisonError::into_inner).insert(line);
+    }
+
     /// Returns the bytes of `span` as the session has them, which may hold several lines; `None` where this tree reads
     /// other lines in the place of some, so that their entries have to be read one by one.
     ///
@@ -345,16 +359,18 @@ impl SessionTree {
     }
 
     fn read_line(&self, index: EntryIndex, line: &[u8]) -> Result<ReadEntry, BodyError> {
-        read_entry(
-            line,
-            Known {
-                id: EntryId::new(self.id(index)),
-                parent: self.parent_id(index),
-                kind: self.kind(index),
-                line: self.line(index),
-                version: self.version(),
-            },
-        )
+        let known = Known {
+            id: EntryId::new(self.id(index)),
+            parent: self.parent_id(index),
+            kind: self.kind(index),
+            line: self.line(index),
+            version: self.version(),
+        };
+        let read = read_entry(line, known);
+        if read.is_err() {
+            self.note_damaged(self.line(index));
+        }
+        read
     }
 
     /// Returns the children of every entry, in the order of the file; roots are under `None`.

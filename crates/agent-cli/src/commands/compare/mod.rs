@@ -15,12 +15,12 @@ use session_model::{SessionContext, SessionPath, Usage, build_context};
 use crate::commands::compact::{Done, execute};
 use crate::commands::export::of_page;
 use crate::commands::plan::{PlanArgs, Planned, Planning};
-use crate::commands::unreadable::Unreadable;
 use crate::commands::{Outcome, all_diagnostics, order, restoring};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
 use crate::models::{ModelArgs, Models, Wanted};
 use crate::options::{Global, SessionArgs, WindowArgs};
+use crate::read_report::refuse_failed_reads;
 use crate::ui::{DIM, clean, counted, styled, tokens};
 use agent_session::summarize::{Candidate, ModelReport, SummaryMethod};
 use session_store::{Contents, check_new};
@@ -192,7 +192,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
         return Err(first);
     }
     let diagnostics = all_diagnostics(&session, &context);
-    Unreadable::check(&session, diagnostics.iter().copied())?;
+    refuse_failed_reads(session.tree(), &session.path)?;
     let document = json!({
         "strategies": rows,
         "diagnostics": diagnostics,
@@ -200,7 +200,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     if rows.iter().all(|row| row.nothing_to_do.is_some()) {
         let reasons = rows.iter().filter_map(Row::remark);
         let reason = reasons.collect::<Vec<_>>().join("; ");
-        return Ok(Outcome::nothing_to_do(reason, document).of(session.read_as()));
+        return Ok(Outcome::nothing_to_do(reason, document).of(session.report()));
     }
     let mut text = table::text(&rows);
     if let Some(file) = &args.html {
@@ -209,7 +209,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
         write_new(file, Contents::Empty, true, &[page]).map_err(of_page)?;
         text.push_str(&format!("written to {}\n", file.display()));
     }
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 /// Returns the strategies that were asked for, each once.

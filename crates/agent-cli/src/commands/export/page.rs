@@ -10,12 +10,13 @@ use session_model::{Entry, Leaf, SessionTree};
 use session_store::{Contents, check_new};
 
 use crate::commands::export::ExportArgs;
-use crate::commands::unreadable::refuse_failed_reads;
-use crate::commands::{Outcome, shell_name, summaries};
+use crate::commands::{Outcome, summaries};
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::files::{open_session, write_new};
 use crate::options::Global;
+use crate::read_report::refuse_failed_reads;
+use crate::ui::shell_name;
 use crate::ui::size::size;
 use crate::ui::{counted, row};
 
@@ -37,7 +38,7 @@ pub(super) fn run(args: &ExportArgs, file: &Path, global: &Global) -> Result<Out
         "shown_bytes_per_entry": made.shown_bytes_per_entry,
         "left_out_bytes": made.left_out_bytes,
     });
-    Ok(Outcome::done(&document, text(&made, &shell_name(file))))
+    Ok(Outcome::done(&document, text(&made, &shell_name(file))).of(session.report()))
 }
 
 /// Writes a session that runs as a page into a new file; returns what to say.

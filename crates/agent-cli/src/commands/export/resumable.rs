@@ -8,12 +8,13 @@ use session_import::{ExportReport, Target, export};
 use session_store::check_new;
 use tempfile::SpooledTempFile;
 
+use crate::commands::Outcome;
 use crate::commands::export::{ExportArgs, To};
 use crate::commands::import::counts;
 use crate::commands::output::{migrated_tree, write_spooled};
-use crate::commands::{Outcome, shell_name};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::ui::shell_name;
 use crate::ui::{clean, heading, row};
 use session_finder::IN_MEMORY;
 
@@ -29,12 +30,12 @@ pub(super) fn run(args: &ExportArgs, to: To, out: &Path) -> Result<Outcome, Erro
     let mut lines = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
     let report = export(to.target(), tree, leaf, &mut lines);
     let report = report.map_err(|error| Error::session(&session.path, error.to_string()))?;
-    crate::commands::unreadable::refuse_failed_reads(tree, &session.path)?;
+    crate::read_report::refuse_failed_reads(tree, &session.path)?;
     write_spooled(lines, out)?;
     let mut document = json!(report);
     document["out"] = json!(out);
     let text = text(&report, out);
-    Ok(Outcome::done(&document, text).of(session.read_as()))
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
 fn text(report: &ExportReport, file: &Path) -> String {

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::commands::sessions::SessionDirArgs;
-use crate::commands::{Cli, Outcome};
+use crate::commands::{Cli, Outcome, reported};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
@@ -201,9 +201,8 @@ impl State {
         let line = tool.command_line(call, session)?;
         let cli = Cli::try_parse_from(line).map_err(|error| usage(&error))?;
         let command = cli.command.as_ref().ok_or("no command")?;
-        let outcome = command
-            .run(&cli.global)
-            .map_err(|error| error.to_string())?;
+        let outcome = command.run(&cli.global).and_then(reported);
+        let outcome = outcome.map_err(|error| error.to_string())?;
         let most = call.get(MAX_TOKENS).and_then(Value::as_u64);
         let text = anstream::adapter::strip_str(&outcome.text).to_string();
         let text = match (&outcome.nothing_to_do, tool.is_bounded()) {
@@ -211,7 +210,9 @@ impl State {
             (None, true) => text,
             (None, false) => bounded(&text, most.unwrap_or(ANSWER)),
         };
-        Ok(format!("{note}\n\n{text}"))
+        let missing = outcome.report.text();
+        let missing = missing.map_or_else(String::new, |missing| format!("\n\n{missing}"));
+        Ok(format!("{note}\n\n{text}{missing}"))
     }
 
     /// Returns the file of the session that a call means, and what callers are told of it.

@@ -9,10 +9,10 @@ use session_model::SessionTree;
 use crate::commands::own_folder::Around;
 use crate::commands::run::RunArgs;
 use crate::commands::run::script_progress::ScriptProgress;
-use crate::commands::shell_name;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
+use crate::ui::shell_name;
 use session_store::catalog::{find, folder_for, is_kept, newest};
 use session_store::{FileStore, MemoryStore, OpenSession, SessionFile, SessionStore};
 

@@ -394,3 +394,26 @@ fn a_run_can_move_to_another_thread() {
     let session = AgentSession::new(harness.config(Box::new(store)), events);
     assert_send(session.run(receiver));
 }
+
+#[test]
+fn damage_is_reported_once_before_the_first_request() {
+    run(async {
+        let harness = Harness::new(&[answer("a"), answer("b")].concat());
+        let text = test_support::session("u:10 a:10 u:10 a:10");
+        let torn = |(number, line): (usize, &str)| match number {
+            2 => format!("{}\n", &line[..line.len() / 2]),
+            _ => format!("{line}\n"),
+        };
+        let path = harness.file(&text.lines().enumerate().map(torn).collect::<String>());
+        let mut life = harness.open(&path);
+        let told = life.ask("one").await;
+        assert!(
+            told.contains("1 damaged line that cannot be read (line 3); run agent-cli doctor"),
+            "{told}"
+        );
+        let told = life.ask("two").await;
+        assert!(!told.contains("damaged"), "{told}");
+        // The damage stays, so what is left is not checked.
+        drop(life);
+    });
+}
