@@ -42,7 +42,12 @@ impl Editor {
     pub async fn tell(&self, session_id: &str, redactor: &Redactor, update: Value) {
         let params = json!({ "sessionId": session_id, "update": update });
         let line = notification("session/update", &params);
-        self.send(clean_json(line, redactor, Signed::Cleaned)).await;
+        self.send(clean_json(
+            line,
+            &|text| redactor.clean_answer(text),
+            Signed::Cleaned,
+        ))
+        .await;
     }
 
     /// Asks, without keys; none when it refuses, or is gone.
@@ -52,7 +57,12 @@ impl Editor {
         let (sender, answer) = oneshot::channel();
         self.asked.borrow_mut().insert(number, sender);
         let line = request(number, method, params);
-        self.send(clean_json(line, redactor, Signed::Cleaned)).await;
+        self.send(clean_json(
+            line,
+            &|text| redactor.clean_answer(text),
+            Signed::Cleaned,
+        ))
+        .await;
         answer.await.ok().flatten()
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use llm_providers::Redactor;
 use serde_json::Value;
+use session_model::Clean;
 use session_store::WriteFilter;
 
 use crate::event::SessionEvent;
@@ -25,7 +26,7 @@ pub(crate) struct SecretFilter(pub(crate) Arc<Redactor>);
 
 impl WriteFilter for SecretFilter {
     fn line(&self, line: String) -> String {
-        clean_json(line, &self.0, Signed::Kept)
+        clean_json(line, &|text| self.0.clean_answer(text), Signed::Kept)
     }
 
     fn text(&self, text: &str) -> String {
@@ -33,10 +34,10 @@ impl WriteFilter for SecretFilter {
     }
 }
 
-/// Takes keys out of the strings of a JSON text, however they are escaped there; all else stays as it is, byte for
-/// byte.
-pub fn clean_json(text: String, redactor: &Redactor, signed: Signed) -> String {
-    let mut clean = String::new();
+/// Takes keys out of the strings of a JSON text by `clean`, however they are escaped there; all else stays as it is, byte
+/// for byte.
+pub fn clean_json(text: String, clean: Clean<'_>, signed: Signed) -> String {
+    let mut out = String::new();
     let mut kept = None;
     let mut done = 0;
     for (start, end) in strings(&text) {
@@ -44,7 +45,7 @@ pub fn clean_json(text: String, redactor: &Redactor, signed: Signed) -> String {
         let Some(value) = value_of(literal) else {
             continue;
         };
-        let without = redactor.clean_answer(&value);
+        let without = clean(&value);
         if without == *value {
             continue;
         }
@@ -55,22 +56,23 @@ pub fn clean_json(text: String, redactor: &Redactor, signed: Signed) -> String {
         if kept.contains(&*value) {
             continue;
         }
-        clean.push_str(&text[done..start]);
-        clean.push_str(&Value::from(without).to_string());
+        out.push_str(&text[done..start]);
+        out.push_str(&Value::from(without).to_string());
         done = end;
     }
     if done == 0 {
         return text;
     }
-    clean.push_str(&text[done..]);
-    clean
+    out.push_str(&text[done..]);
+    out
 }
 
 impl SessionEvent {
     /// Takes keys out of every text of the event.
     pub(crate) fn remove_keys(&mut self, redactor: &Redactor) {
         let json = serde_json::to_string(self).unwrap_or_default();
-        let clean = clean_json(json.clone(), redactor, Signed::Cleaned);
+        let clean = |text: &str| redactor.clean_answer(text);
+        let clean = clean_json(json.clone(), &clean, Signed::Cleaned);
         if clean != json {
             // Without a key it is the same event, unless a key stood where only words of the program may stand.
             *self = serde_json::from_str(&clean).unwrap_or_else(|_| Self::Notice {
@@ -143,7 +145,8 @@ mod tests {
 
     fn clean(text: &str, signed: Signed) -> String {
         let secret = Secret::new("key+0123456789\"abcdef");
-        clean_json(text.to_owned(), &Redactor::new(&secret), signed)
+        let redactor = Redactor::new(&secret);
+        clean_json(text.to_owned(), &|text| redactor.clean_answer(text), signed)
     }
 
     #[test]

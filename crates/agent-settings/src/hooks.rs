@@ -95,7 +95,11 @@ pub fn command_hook(
     hook.folder = folder;
     hook.secret_variables = environment.secret_variables.clone();
     hook.cleaner = Some(Cleaner::new(move |document| {
-        clean_json(document, &redactor, Signed::Cleaned)
+        clean_json(
+            document,
+            &|text| redactor.clean_answer(text),
+            Signed::Cleaned,
+        )
     }));
     hook.check().map_err(|error| wrong(error.to_string()))?;
     Ok(hook)

@@ -8,7 +8,7 @@ use compaction_core::{Disposition, TokenCount};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use session_model::text::first_line;
-use session_model::{AgentMessage, EntryId};
+use session_model::{AgentMessage, EntryId, without_private};
 
 use crate::text::{columns, cut, fitting, line, safe_line, title, wrap};
 use crate::theme::Theme;
@@ -173,7 +173,7 @@ fn rows(session: &Snapshot, preview: &Preview, request: &CompactionRequest) -> V
             id: id.clone(),
             fate,
             who: who(&message),
-            text: first_line(&message.display_text(), TEXT),
+            text: first_line(&without_private(&message.display_text()), TEXT),
             tokens: match is_dropped {
                 true => preview.plan.profile.counter().message(&message),
                 false => planned.tokens,

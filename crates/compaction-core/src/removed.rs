@@ -1,11 +1,8 @@
 //! The outline of what the newest compaction of a session took out of the context, for reminding a model of it.
 
-use std::borrow::Cow;
-
 use session_facts::SourceMessage;
 use session_model::{
     EntryBody, EntryKind, Leaf, SessionTree, TokenCount, build_context, is_excluded,
-    without_private,
 };
 
 use crate::outline::{Form, Outline, OutlineBudget};
@@ -45,10 +42,7 @@ pub fn removed_outline(tree: &SessionTree, budget: TokenCount) -> Option<Removed
     let is_excluded_session = messages
         .any(|(_, message)| message.role() == "user" && is_excluded(&message.display_text()));
     let is_public = |source: &SourceMessage| {
-        let text = source.message.display_text();
-        !is_excluded_session
-            && !is_excluded(&text)
-            && matches!(without_private(&text), Cow::Borrowed(_))
+        !is_excluded_session && !is_excluded(&source.message.display_text())
     };
     let outline = Outline::of_public(&before, &context, entries, &is_public);
     let form = Form {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use session_model::{
     AgentMessage, Block, Content, LlmMessage, StopReason, ToolCall, Wording, convert_message, json,
+    without_private,
 };
 
 use crate::settings::Serialization;
@@ -151,19 +152,22 @@ impl<'a> Serializer<'a> {
 /// Stands before what the user says while work goes on.
 const STEERING: &str = "(while the work went on) ";
 
-/// Returns the text of a content. In our own wording the place of an image is marked by its type; the cut of a long
+/// Returns the text of a content. In our own wording it is without private spans, the place of an image is marked by its type; the cut of a long
 /// result comes later, so a mark at its end may go with it.
 fn told_text(content: &Content, bounds: &Bounds) -> String {
     let is_image = |block: &Block| matches!(block, Block::Image(_));
-    if bounds.wording == Wording::Pi || !content.blocks().iter().any(is_image) {
+    if bounds.wording == Wording::Pi {
         return content.joined_text("");
+    }
+    if !content.blocks().iter().any(is_image) {
+        return without_private(&content.joined_text("")).into_owned();
     }
     let blocks = content.blocks().iter().filter_map(|block| match block {
         Block::Text(block) => Some(block.text.clone()),
         Block::Image(image) => Some(image_mark(&image.mime_type)),
         Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
     });
-    blocks.collect::<Vec<_>>().join("\n")
+    without_private(&blocks.collect::<Vec<_>>().join("\n")).into_owned()
 }
 
 /// Returns what stands in the place of an image.
@@ -193,7 +197,10 @@ fn answer_parts(content: &Content, serializer: &Serializer<'_>) -> Vec<String> {
         parts.push(labelled(Label::Thinking, &text, bounds));
     }
     let has_text = content.texts().next().is_some();
-    let text = content.joined_text("\n");
+    let mut text = content.joined_text("\n");
+    if own {
+        text = without_private(&text).into_owned();
+    }
     if has_text && !(own && text.trim().is_empty()) {
         parts.push(labelled(Label::Assistant, &text, bounds));
     }

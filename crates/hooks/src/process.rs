@@ -7,6 +7,7 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use session_model::looks_like_key;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// How long the system may take to reap a process that was killed.
@@ -112,30 +113,6 @@ const SECRET_ENDS: [&str; 6] = ["TOKEN", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"]
 /// Names that end so, and hold folders.
 const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
-/// Beginnings of values that services give to their keys.
-const KEY_PREFIXES: [&str; 20] = [
-    "sk-",
-    "sk_live_",
-    "rk_live_",
-    "sk_test_",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "ghu_",
-    "github_pat_",
-    "glpat-",
-    "xoxb-",
-    "xoxp-",
-    "xapp-",
-    "AIza",
-    "ya29.",
-    "hf_",
-    "npm_",
-    "pypi-",
-    "dop_v1_",
-    "SG.",
-];
-
 /// What stands in values that hold a key among other things: connection strings and keys in PEM.
 const KEY_MARKS: [&str; 5] = [
     "password=",
@@ -145,7 +122,7 @@ const KEY_MARKS: [&str; 5] = [
     "private key-----",
 ];
 
-/// The shortest value that is a key by its beginning, and the shortest user of a URL that is one, in bytes.
+/// The shortest user of a URL that is a key, in bytes.
 const SHORTEST_KEY: usize = 16;
 
 /// Takes the variables that hold secrets out of a command's environment: those that are listed, and those whose
@@ -175,9 +152,7 @@ pub fn is_secret(name: &OsStr, value: &OsStr, listed: &[String]) -> bool {
 fn holds_key(value: &str) -> bool {
     let value = value.trim();
     let lower = value.to_ascii_lowercase();
-    let is_long = value.len() >= SHORTEST_KEY;
-    let is_web_token = value.starts_with("eyJ") && value.split('.').count() == 3;
-    (is_long && (is_web_token || KEY_PREFIXES.iter().any(|prefix| value.starts_with(prefix))))
+    looks_like_key(value)
         || KEY_MARKS.iter().any(|mark| lower.contains(mark))
         || value.split("://").skip(1).any(|rest| {
             let authority = rest.split(['/', '?', '#', ' ', ',']).next();

@@ -1,8 +1,10 @@
 //! Keys: held so that they are not printed, and removed from everything that is said.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
+use session_model::find_keys;
 
 /// A key. Printing it shows that there is one, never what it is; its memory is wiped when it goes.
 #[derive(Debug, Clone)]
@@ -83,6 +85,31 @@ impl Redactor {
     /// `ollama`, which are no secret, and an answer may speak of them.
     pub fn clean_answer(&self, text: &str) -> String {
         self.without(text, SHORTEST_IN_ANSWERS)
+    }
+
+    /// Returns a text that leaves the program without the keys that are known, and without those that their form gives
+    /// away, and how many were taken out; `None` where there was none. Short ones stay, as in answers.
+    pub fn hide_keys(&self, text: &str) -> Option<(String, usize)> {
+        let known = self.places(text, SHORTEST_IN_ANSWERS, text.len());
+        let mut clean = Cow::Borrowed(text);
+        if !known.is_empty() {
+            clean = Cow::Owned(self.clean_answer(text));
+        }
+        let formed = find_keys(&clean);
+        if !formed.is_empty() {
+            let (mut out, mut from) = (String::with_capacity(clean.len()), 0);
+            for key in &formed {
+                out.push_str(&clean[from..key.start]);
+                out.push_str(REMOVED);
+                from = key.end;
+            }
+            out.push_str(&clean[from..]);
+            clean = Cow::Owned(out);
+        }
+        match clean {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(clean) => Some((clean, known.len() + formed.len())),
+        }
     }
 
     fn without(&self, text: &str, shortest: usize) -> String {
@@ -256,6 +283,15 @@ mod tests {
             redactor.clean(text),
             "[secret removed] got [secret removed]"
         );
+    }
+
+    #[test]
+    fn what_leaves_the_program_holds_no_key_of_a_known_form() {
+        let redactor = Redactor::new(&Secret::new("of-the-environment-1"));
+        let text = "ghp_abcdefghijklmnopqrstuvwxyz0123456789 and of-the-environment-1.";
+        let want = ("[secret removed] and [secret removed].".to_owned(), 2);
+        assert_eq!(redactor.hide_keys(text), Some(want));
+        assert_eq!(redactor.hide_keys("nothing"), None);
     }
 
     #[test]

@@ -37,6 +37,7 @@ mod encode;
 mod entry;
 mod head;
 pub mod json;
+mod keys;
 mod llm;
 mod message;
 mod migrate;
@@ -60,6 +61,7 @@ pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,
 };
 pub use head::{Header, StatedRole};
+pub use keys::{find_keys, looks_like_key};
 pub use llm::{
     LlmMessage, Wording, acknowledgement, convert_message, convert_to_llm, fence_for,
     restore_frame, resumed,
@@ -71,7 +73,7 @@ pub use message::{
 };
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};
-pub use private::{Clean, MARKER_BYTES, is_excluded, without_private};
+pub use private::{Clean, MARKER_BYTES, is_excluded, public_lines, without_private};
 pub use source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
 pub use timestamp::Timestamp;
 pub use tokens::{TokenCount, TokenCounter, image_tokens};

@@ -1,6 +1,7 @@
 //! What an author keeps from being searched: `<private>` spans, and markers that exclude a message or a session.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -37,28 +38,60 @@ pub fn is_excluded(text: &str) -> bool {
         })
 }
 
-/// Returns a text without its private spans. One that is not closed reaches to the end of the text.
+/// Returns a text without its private spans, each replaced by `[private]`. One that is not closed reaches to the end of the
+/// text; on a line that quotes (`>`), to the end of the line.
 pub fn without_private(text: &str) -> Cow<'_, str> {
-    let mut kept = String::new();
-    let mut depth = 0_usize;
-    let mut from = 0;
-    for at in memchr::memchr_iter(b'<', text.as_bytes()) {
-        if begins_with(&text[at..], OPEN) {
-            if depth == 0 {
-                kept.push_str(&text[from..at]);
-                kept.push_str(REMOVED);
+    joined(text, REMOVED)
+}
+
+/// Returns a text without its private spans, each replaced by the end of a line, so that every line left is a part of
+/// the text.
+pub fn public_lines(text: &str) -> Cow<'_, str> {
+    joined(text, "\n")
+}
+
+fn joined<'t>(text: &'t str, between: &str) -> Cow<'t, str> {
+    let private = private_spans(text);
+    if private.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let (mut kept, mut from) = (String::with_capacity(text.len()), 0);
+    for span in private {
+        kept.push_str(&text[from..span.start]);
+        kept.push_str(between);
+        from = span.end;
+    }
+    Cow::Owned(kept + &text[from..])
+}
+
+/// Returns the private spans, tags included; of nested ones the outermost.
+fn private_spans(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut tags = memchr::memchr_iter(b'<', text.as_bytes());
+    while let Some(start) = tags.find(|at| begins_with(&text[*at..], OPEN)) {
+        let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
+        let is_quoted = text[line..start].trim_start().starts_with('>');
+        let limit = match is_quoted {
+            true => text[start..]
+                .find('\n')
+                .map_or(text.len(), |end| start + end),
+            false => text.len(),
+        };
+        let (mut depth, mut end) = (1_usize, limit);
+        for at in tags.by_ref().take_while(|at| *at < limit) {
+            if begins_with(&text[at..], OPEN) {
+                depth += 1;
+            } else if begins_with(&text[at..], CLOSE) {
+                depth -= 1;
+                if depth == 0 {
+                    end = at + CLOSE.len();
+                    break;
+                }
             }
-            depth += 1;
-        } else if depth > 0 && begins_with(&text[at..], CLOSE) {
-            depth -= 1;
-            from = at + CLOSE.len();
         }
+        spans.push(start..end);
     }
-    match (kept.is_empty(), depth) {
-        (true, _) => Cow::Borrowed(text),
-        (false, 0) => Cow::Owned(kept + &text[from..]),
-        (false, _) => Cow::Owned(kept),
-    }
+    spans
 }
 
 fn begins_with(text: &str, tag: &str) -> bool {
@@ -68,7 +101,7 @@ fn begins_with(text: &str, tag: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_excluded, without_private};
+    use super::{is_excluded, public_lines, without_private};
 
     #[test]
     fn private_spans_are_removed_whole() {
@@ -83,6 +116,13 @@ mod tests {
             "[private]d[private]",
         );
         check("a</private>b", "a</private>b");
+        // What is quoted hides no other line.
+        check("> a <private>b\nc", "> a [private]\nc");
+        check(
+            "> <private>a</private> b\n<private>c",
+            "> [private] b\n[private]",
+        );
+        assert_eq!(public_lines("a <private>b\nc</private> d"), "a \n d");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use compaction_core::{Profile, TokenCount, measure};
 use serde::Serialize;
 use session_model::{
     AgentMessage, Content, Diagnostic, EntryId, Leaf, LlmMessage, ModelRef, RoleOrder, SessionTree,
-    UserMessage, build_context,
+    UserMessage, build_context, without_private,
 };
 
 use crate::commands::{Outcome, diagnostics_text};
@@ -83,7 +83,7 @@ pub(super) fn document(
         entry_id,
         role: role.to_owned(),
         tokens: counter.message(message),
-        text: message.display_text(),
+        text: without_private(&message.display_text()).into_owned(),
     };
     let messages: Vec<Row> = match form {
         Form::AsSent => {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::json;
 use session_model::{
     AgentMessage, Diagnostic, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
-    SessionPath, build_context,
+    SessionPath, build_context, without_private,
 };
 
 use crate::commands::{Outcome, diagnostics_text};
@@ -213,7 +213,7 @@ fn largest(
                 other => other.role().to_owned(),
             },
             tokens,
-            text: first_line(&message.display_text(), 60),
+            text: first_line(&without_private(&message.display_text()), 60),
         });
     rows.collect()
 }

@@ -7,6 +7,7 @@ use compaction_core::{Profile, TokenCount};
 use serde::Serialize;
 use session_model::{
     AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, Leaf, SessionTree,
+    without_private,
 };
 
 use crate::commands::Outcome;
@@ -144,7 +145,7 @@ fn text_of(entry: Option<&Entry>) -> String {
             .clone()
             .unwrap_or_else(|| compaction.summary.clone()),
         EntryBody::BranchSummary(branch) => branch.summary.clone(),
-        EntryBody::Message(message) => message.display_text(),
+        EntryBody::Message(message) => without_private(&message.display_text()).into_owned(),
         EntryBody::CustomMessage(message) => message.content.joined_text(" "),
         EntryBody::ModelChange(model) => format!("{}/{}", model.provider, model.model_id),
         EntryBody::ThinkingLevelChange(level) => level.clone(),

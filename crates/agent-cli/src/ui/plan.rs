@@ -4,7 +4,7 @@ use agent_session::wording::your_messages;
 use compaction_core::{
     AppliedCompaction, ApplyError, CompactionPlan, Disposition, RequestKind, TokenCount,
 };
-use session_model::SessionContext;
+use session_model::{SessionContext, without_private};
 
 use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::{
@@ -176,7 +176,9 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
 fn first_text(context: &SessionContext, place: usize, width: usize) -> String {
     let messages = context.entries[place..].iter();
     let mut messages = messages.flat_map(|projected| &projected.messages);
-    let text = messages.next().map(|message| message.display_text());
+    let text = messages
+        .next()
+        .map(|message| without_private(&message.display_text()).into_owned());
     let line = first_line(&text.unwrap_or_default(), width.max(16));
     format!("\"{line}\"")
 }

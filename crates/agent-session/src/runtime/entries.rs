@@ -178,7 +178,9 @@ impl AgentSession {
             "description": tool.description,
             "parameters": parameters,
         });
-        let text = clean_json(tool.to_string(), &self.tool_context.redactor, Signed::Kept);
+        let redactor = &self.tool_context.redactor;
+        let clean = |text: &str| redactor.clean_answer(text);
+        let text = clean_json(tool.to_string(), &clean, Signed::Kept);
         RawJson::parse(&text).ok()
     }
 

@@ -7,7 +7,7 @@ use compaction_core::{Profile, TokenCount, measure};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use session_model::text::first_line;
-use session_model::{AgentMessage, SessionContext, build_context};
+use session_model::{AgentMessage, SessionContext, build_context, without_private};
 
 use super::Environment;
 use crate::gauge::Gauge;
@@ -144,7 +144,7 @@ fn largest(context: &SessionContext, width: usize, theme: Theme, lines: &mut Vec
             cut(&role, 10)
         );
         let room = width.saturating_sub(columns(&head));
-        let text = first_line(&message.display_text(), usize::MAX);
+        let text = first_line(&without_private(&message.display_text()), usize::MAX);
         lines.push(line(format!("{head}{}", cut(&text, room)), theme.plain()));
     }
 }

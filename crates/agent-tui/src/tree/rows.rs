@@ -7,6 +7,7 @@ use compaction_core::{Profile, TokenCount};
 use session_model::text::first_line;
 use session_model::{
     AgentMessage, Entry, EntryBody, EntryId, EntryIndex, EntryKind, Leaf, SessionTree, StatedRole,
+    without_private,
 };
 
 /// The most characters of a row's text.
@@ -256,7 +257,7 @@ pub fn text_of(entry: &Entry) -> String {
             .clone()
             .unwrap_or_else(|| compaction.summary.clone()),
         EntryBody::BranchSummary(branch) => branch.summary.clone(),
-        EntryBody::Message(message) => message.display_text(),
+        EntryBody::Message(message) => without_private(&message.display_text()).into_owned(),
         _ => String::new(),
     }
 }

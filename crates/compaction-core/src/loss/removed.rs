@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use session_facts::{ActionKind, SourceMessage, actions, failing, file_calls, open_todos_in};
 use session_model::text::one_line;
 use session_model::tokens::{TokenCount, TokenCounter};
-use session_model::{AgentMessage, EntryId};
+use session_model::{AgentMessage, EntryId, public_lines};
 
 use super::readable::{Readable, Visibility, folded};
 use super::{ContextLoss, KindLoss, LossKind, LostText};
@@ -135,6 +135,7 @@ fn text_of(message: &AgentMessage) -> Option<(LossKind, String)> {
         | AgentMessage::CompactionSummary(_)
         | AgentMessage::Other { .. } => return None,
     };
+    let text = public_lines(&text).into_owned();
     text.chars()
         .any(|letter| !letter.is_whitespace())
         .then_some((kind, text))

@@ -272,3 +272,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn private_spans_are_in_no_outline_and_no_request() {
+    let text = "Build it.\nThe code <private>is 98765\nand 43210\n</private> is private.";
+    let tree = tree(&[('u', text.to_owned()), ('a', text.to_owned())]);
+    for with_answers in [true, false] {
+        let written = write(&outline(&tree), 2000, with_answers);
+        assert!(
+            written.contains("> Build it.\n> The code \n>  is private."),
+            "{written}"
+        );
+        assert!(!written.contains("98765") && !written.contains("43210"));
+    }
+    let path = tree.path(tree.leaf());
+    let context = build_context(&path, Profile::Own.context_rules());
+    let bounds = crate::serialize::Bounds {
+        wording: session_model::Wording::Own,
+        ..crate::serialize::Bounds::PI
+    };
+    let mut serializer = crate::serialize::Serializer::new(&bounds);
+    let parts = context
+        .messages()
+        .flat_map(|(_, message)| serializer.parts(message));
+    let text = parts.collect::<String>();
+    assert!(text.contains("The code [private] is private."), "{text}");
+    assert!(!text.contains("98765") && !text.contains("43210"), "{text}");
+}

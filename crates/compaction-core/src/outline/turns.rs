@@ -7,7 +7,7 @@ use session_facts::{
     open_todos_in,
 };
 use session_model::text::one_line;
-use session_model::{AgentMessage, Content, EntryId};
+use session_model::{AgentMessage, Content, EntryId, public_lines};
 
 use super::{Body, Outline, Piece, PieceKind, words_tokens};
 use crate::outline::HANDOFF_MESSAGE;
@@ -165,12 +165,19 @@ fn opening_of(source: &SourceMessage) -> Option<Piece> {
 
 /// Returns a piece that quotes a content; `None` where it has no words.
 fn quote(kind: PieceKind, source: &SourceMessage, content: &Content, weight: f64) -> Option<Piece> {
-    let text = content.joined_text("\n");
-    let has_words = text.chars().any(|letter| !letter.is_whitespace());
-    has_words.then(|| piece(kind, source.entry_id.clone(), text, weight))
+    let piece = piece(
+        kind,
+        source.entry_id.clone(),
+        content.joined_text("\n"),
+        weight,
+    );
+    let has_words = |text: &str| text.chars().any(|letter| !letter.is_whitespace());
+    matches!(&piece.body, Body::Quote(text) if has_words(text)).then_some(piece)
 }
 
+/// Returns a piece that quotes a text, without what its author marked as private.
 fn piece(kind: PieceKind, entry_id: EntryId, text: String, weight: f64) -> Piece {
+    let text = public_lines(&text).into_owned();
     Piece {
         kind,
         entry_id,
