@@ -33,7 +33,10 @@ const LAYERS: [(&str, &[&str]); 19] = [
         "session-html",
         &["session-model", "session-facts", "compaction-core"],
     ),
-    ("agent-tools", &["session-model", "llm-providers", "hooks"]),
+    (
+        "agent-tools",
+        &["session-model", "session-facts", "llm-providers", "hooks"],
+    ),
     (
         "agent-session",
         &[

@@ -38,7 +38,9 @@ pub use commands::CommandRole;
 pub use outcome::Outcome;
 pub use path_normalize::{below, resolved};
 pub use seen::{comparable, content_hash};
-pub use shell::{Joint, Program, Word, programs};
+pub use shell::{
+    Joint, Program, Runner, ShellCommand, Word, base_name, programs, shell_commands, worker,
+};
 pub use shell_files::{FileAction, shell_files};
 pub use source::SourceMessage;
 pub use todos::{OpenTodos, TodoItem, TodoState, open_todos, open_todos_in};

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
-use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
+use crate::ui::{BAD, DIM, GOOD, WARN, clean, counted, styled};
 use agent_tools::Workspace;
 use agent_tools::approval::{ApprovalStore, Rule, RuleDecision, Rules, Subject};
 
@@ -100,6 +100,9 @@ fn list(memory: &ApprovalStore) -> Result<Outcome, Error> {
     };
     show(styled(BAD, "never "), &rules.deny);
     show(styled(GOOD, "always"), &rules.allow);
+    for warning in rules.allow.iter().filter_map(warning) {
+        text.push_str(&format!("{}\n", styled(WARN, &warning)));
+    }
     if rules.is_empty() {
         let project = clean(memory.project());
         text = format!("nothing is allowed or denied for good in {project}\n");
@@ -111,12 +114,22 @@ fn list(memory: &ApprovalStore) -> Result<Outcome, Error> {
     Ok(Outcome::done(&document(memory, &rules), text))
 }
 
+/// Returns what to say of a rule that allows more than its words say.
+fn warning(rule: &Rule) -> Option<String> {
+    let reach = rule.reach()?;
+    let rule = clean(&rule.text());
+    Some(format!(
+        "warning: what {rule} allows can {reach} by its arguments; allow a longer beginning, or exact commands"
+    ))
+}
+
 fn document(memory: &ApprovalStore, rules: &Rules) -> serde_json::Value {
     json!({
         "project": memory.project(),
         "file": memory.file().display().to_string(),
         "allow": rules.allow,
         "deny": rules.deny,
+        "warnings": rules.allow.iter().filter_map(warning).collect::<Vec<_>>(),
     })
 }
 
@@ -175,13 +188,15 @@ fn add(args: &RuleArgs, global: &Global, rule_decision: RuleDecision) -> Result<
     let memory = memory(&args.project, global)?;
     let rule = named(rule, &workspace(&args.project)?);
     let shown = format!("{}: {}", clean(&rule.tool), clean(&rule.text()));
+    let warning = warning(&rule).filter(|_| rule_decision == RuleDecision::Allowed);
     memory.add(rule, rule_decision).map_err(Error::Failure)?;
     let rules = memory.rules().map_err(Error::Failure)?;
     let what = match rule_decision {
         RuleDecision::Allowed => "runs without a question",
         RuleDecision::Denied => "never runs",
     };
-    let text = format!("{shown} {what} in {}\n", clean(memory.project()));
+    let mut text = format!("{shown} {what} in {}\n", clean(memory.project()));
+    text.extend(warning.map(|warning| format!("{}\n", styled(WARN, &warning))));
     Ok(Outcome::done(&document(&memory, &rules), text))
 }
 

@@ -1,6 +1,7 @@
 //! Who may do what: policies from the settings, answers that were remembered, and the question itself.
 
 mod question;
+mod reach;
 mod rules;
 mod store;
 #[cfg(test)]

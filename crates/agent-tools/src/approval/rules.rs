@@ -1,17 +1,11 @@
 //! Rules that say which calls of a project may run and which may not, as they stand in the file of approvals.
 
+use super::reach::reach;
 use serde::{Deserialize, Serialize};
-
-/// Characters with which a shell does more than run one command with its words.
-const STEERING: [char; 11] = ['&', '|', ';', '<', '>', '`', '$', '(', ')', '\n', '\r'];
+use session_facts::{Runner, ShellCommand, Word, base_name, shell_commands};
 
 /// The tool whose subjects are commands.
 const SHELL: &str = "bash";
-
-/// Words that lead up to a command.
-const LEADING: [&str; 12] = [
-    "{", "!", "if", "then", "do", "else", "while", "time", "command", "exec", "sudo", "env",
-];
 
 /// The longest subject of a rule, in bytes; what is longer is not remembered.
 const LONGEST: usize = 10_000;
@@ -77,7 +71,7 @@ impl Rule {
     /// Returns the rule of a pattern: with `*` at its end about what begins so, else about exactly that.
     ///
     /// # Errors
-    /// Those of [`exact`](Self::exact), and a pattern with a character that joins or redirects commands.
+    /// Those of [`exact`](Self::exact), and a pattern that is not the beginning of a single command.
     pub fn of_pattern(tool: &str, pattern: &str) -> Result<Self, String> {
         let pattern = pattern.trim();
         match pattern.strip_suffix('*') {
@@ -101,9 +95,9 @@ impl Rule {
                     "what a rule is about is at most {LONGEST} bytes long"
                 ));
             }
-            Subject::Begins(text) if text.contains(STEERING) => {
+            Subject::Begins(text) if tool == SHELL && !is_single(text) => {
                 return Err(format!(
-                    "{text}*: a rule that ends in * holds for single commands only, and this has a character that joins or redirects them; leave it out, or name the whole command with --exact"
+                    "{text}*: a rule that ends in * holds for single commands only, and this joins or redirects them, has a variable or an open quote; leave that out, or name the whole command with --exact"
                 ));
             }
             Subject::Exact(_) | Subject::Begins(_) => {}
@@ -122,32 +116,60 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule allows a call. A beginning allows no command that a shell would take for more than one.
+    /// Returns what the commands that the rule allows can do by their arguments beyond what it says, such as `run any
+    /// command` for `find *`.
+    pub fn reach(&self) -> Option<&'static str> {
+        match &self.subject {
+            Subject::Begins(begin) if self.tool == SHELL => {
+                let begin = Beginning::of(begin);
+                reach(&begin.words, begin.last.as_ref())
+            }
+            Subject::Begins(_) | Subject::Exact(_) => None,
+        }
+    }
+
+    /// Returns whether the rule allows a call of its tool as a whole.
     fn allows(&self, tool: &str, subject: &str) -> bool {
-        let subject = subject.trim();
         self.is_of(tool)
             && match &self.subject {
                 Subject::Exact(text) => text == subject,
-                Subject::Begins(begin) => {
-                    let steers = |c: char| STEERING.contains(&c) || (c.is_control() && c != '\t');
-                    begins(subject, begin) && !subject.contains(steers)
-                }
+                Subject::Begins(begin) => tool != SHELL && begins(subject, begin),
             }
     }
 
-    /// Returns whether the rule is against a call. A beginning is looked for in every command of a line; the number of
-    /// blanks and options before the second word do not count.
-    fn denies(&self, tool: &str, subject: &str) -> bool {
-        let subject = subject.trim();
+    /// Returns whether the rule allows a single command.
+    fn allows_command(&self, command: &ShellCommand) -> bool {
+        match &self.subject {
+            Subject::Begins(begin) if self.tool == SHELL => {
+                Beginning::of(begin).is_strictly_of(&command.words)
+            }
+            Subject::Begins(_) | Subject::Exact(_) => false,
+        }
+    }
+
+    /// Returns whether the rule is against a call, or against commands of its line.
+    fn denies(&self, tool: &str, subject: &str, line: &[ShellCommand]) -> bool {
         self.is_of(tool)
             && match &self.subject {
-                Subject::Exact(text) if tool == SHELL => normalized(text) == normalized(subject),
-                Subject::Exact(text) => text == subject,
+                Subject::Exact(text) if text == subject => true,
+                Subject::Exact(text) if tool == SHELL => {
+                    let rule = shell_commands(text);
+                    let is_same = |line: &[ShellCommand]| {
+                        let mut pairs = rule.iter().zip(line);
+                        pairs.all(|(rule, command)| {
+                            programs(command).any(|words| is_same_command(&rule.words, words))
+                        })
+                    };
+                    !rule.is_empty() && line.windows(rule.len()).any(is_same)
+                }
                 Subject::Begins(begin) if tool == SHELL => {
-                    let (line, begin) = (normalized(subject), normalized(begin));
-                    line.split(STEERING).any(|part| runs(part, &begin))
+                    let begin = Beginning::of(begin);
+                    line.iter()
+                        .flat_map(programs)
+                        .any(|words| begin.is_of(words))
                 }
                 Subject::Begins(begin) => begins(subject, begin),
+                Subject::Exact(_) => false,
             }
     }
 
@@ -159,64 +181,85 @@ impl Rule {
     }
 }
 
-/// Returns a command with one blank where there are several blanks or tabs, and with its continued lines joined.
-fn normalized(command: &str) -> String {
-    let mut normalized = String::with_capacity(command.len());
-    for character in command.replace("\\\n", "").chars() {
-        let blank = matches!(character, ' ' | '\t');
-        if !(blank && normalized.ends_with(' ')) {
-            normalized.push(if blank { ' ' } else { character });
-        }
-    }
-    normalized
+/// The beginning of a command, in words.
+struct Beginning {
+    words: Vec<Word>,
+    /// How the word behind them begins.
+    last: Option<Word>,
 }
 
-/// Returns whether a command begins so, where need be behind words that only lead up to it.
-fn runs(command: &str, begin: &str) -> bool {
-    let mut rest = command.trim_start();
-    let mut led = false;
-    loop {
-        if begins(rest, begin) || begins_behind_options(rest, begin) {
-            return true;
+impl Beginning {
+    fn of(text: &str) -> Self {
+        let mut words: Vec<Word> = shell_commands(text)
+            .into_iter()
+            .flat_map(|command| command.words)
+            .collect();
+        let is_cut = !text.ends_with([' ', '\t']);
+        let last = if is_cut { words.pop() } else { None };
+        Self { words, last }
+    }
+
+    /// Returns whether a command begins with exactly these words.
+    fn is_strictly_of(&self, words: &[Word]) -> bool {
+        let rest = words.strip_prefix(self.words.as_slice());
+        rest.is_some_and(|rest| match (&self.last, rest) {
+            (None, _) => true,
+            (Some(last), [word, ..]) => word.text.starts_with(&last.text),
+            (Some(_), []) => false,
+        })
+    }
+
+    /// Returns whether a command begins so when options before a word are passed over, each with its value, and the
+    /// folder of the program: `/usr/bin/git -C . push` begins with `git push`.
+    fn is_of(&self, words: &[Word]) -> bool {
+        let mut rest = words;
+        for (at, wanted) in self.words.iter().chain(&self.last).enumerate() {
+            let is_last = at == self.words.len();
+            let is_wanted = |word: &Word| match (at, is_last) {
+                (0, false) => is_same_program(&wanted.text, &word.text),
+                (0, true) => base_name(&word.text).starts_with(&wanted.text),
+                (_, false) => word.text == wanted.text,
+                (_, true) => word.text.starts_with(&wanted.text),
+            };
+            let mut takes_value = false;
+            let found = rest.iter().position(|word| {
+                let is_passed = at > 0 && (takes_value || word.text.starts_with('-'));
+                takes_value = word.text.starts_with('-') && !word.text.contains('=');
+                !is_passed || is_wanted(word)
+            });
+            match found {
+                Some(found) if is_wanted(&rest[found]) => rest = &rest[found + 1..],
+                Some(_) | None => return false,
+            }
         }
-        let Some((word, behind)) = rest.split_once(' ') else {
-            return false;
-        };
-        let sets = word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
-        });
-        if !(sets || LEADING.contains(&word) || (led && word.starts_with('-'))) {
-            return false;
-        }
-        led |= !sets;
-        rest = behind.trim_start();
+        true
     }
 }
 
-/// Returns whether a command begins so when options between its first word and the next ones are passed over, each with
-/// its value: `git -C . push` begins with `git push`.
-fn begins_behind_options(command: &str, begin: &str) -> bool {
-    let words = begin.split_once(' ').filter(|(_, words)| !words.is_empty());
-    let behind = words.and_then(|(program, words)| {
-        let behind = command.strip_prefix(program)?.strip_prefix(' ')?;
-        Some((behind, words))
-    });
-    let Some((mut rest, words)) = behind else {
-        return false;
+/// Returns the words of a command from the name of each program that it runs on.
+fn programs(command: &ShellCommand) -> impl Iterator<Item = &[Word]> {
+    command.starts.iter().map(|start| &command.words[*start..])
+}
+
+fn is_same_program(rule: &str, name: &str) -> bool {
+    rule == name || rule == base_name(name)
+}
+
+fn is_same_command(rule: &[Word], words: &[Word]) -> bool {
+    let is_same = |(at, (rule, word)): (usize, (&Word, &Word))| match at {
+        0 => is_same_program(&rule.text, &word.text),
+        _ => rule.text == word.text,
     };
-    let mut takes_value = false;
-    while !begins(rest, words) {
-        let Some((word, behind)) = rest.split_once(' ') else {
-            return false;
-        };
-        let is_option = word.starts_with('-');
-        if !(is_option || takes_value) {
-            return false;
-        }
-        takes_value = is_option && !word.contains('=');
-        rest = behind.trim_start();
+    rule.len() == words.len() && rule.iter().zip(words).enumerate().all(is_same)
+}
+
+/// Returns whether a text is the beginning of one command whose words say what it does, or empty.
+fn is_single(text: &str) -> bool {
+    match shell_commands(text).as_slice() {
+        [] => text.trim().is_empty(),
+        [command] => !command.is_opaque && command.targets.is_empty(),
+        _ => false,
     }
-    true
 }
 
 /// Returns whether a subject begins so; a blank at the end of the beginning may also be the end of the subject.
@@ -261,12 +304,30 @@ impl From<Rule> for Written {
 }
 
 impl Rules {
-    /// Returns what the rules say about a call; those against it go first.
+    /// Returns what the rules say about a call; those against it go first. A line of commands is allowed as a whole, or
+    /// if each of its commands is, also those in substitutions, and each one's words say what it does.
     pub fn rule_decision(&self, tool: &str, subject: &str) -> Option<RuleDecision> {
-        if self.deny.iter().any(|rule| rule.denies(tool, subject)) {
+        let subject = subject.trim();
+        let line = match tool {
+            SHELL if !self.is_empty() => shell_commands(subject),
+            _ => Vec::new(),
+        };
+        if self
+            .deny
+            .iter()
+            .any(|rule| rule.denies(tool, subject, &line))
+        {
             return Some(RuleDecision::Denied);
         }
-        let allowed = self.allow.iter().any(|rule| rule.allows(tool, subject));
+        let mut commands = line.iter().filter(|it| it.runner != Runner::Script);
+        let is_allowed = |command: &ShellCommand| {
+            let is_known = command.words.first().is_some_and(|word| !word.is_open);
+            is_known
+                && !command.is_opaque
+                && self.allow.iter().any(|rule| rule.allows_command(command))
+        };
+        let allowed = self.allow.iter().any(|rule| rule.allows(tool, subject))
+            || (!line.is_empty() && commands.all(is_allowed));
         allowed.then_some(RuleDecision::Allowed)
     }
 

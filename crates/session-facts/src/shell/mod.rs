@@ -1,11 +1,15 @@
 //! The one reader of shell command lines: which programs a line runs, with which words, in which folder.
 //!
 //! Words that a shell works out itself (variables, patterns, substitutions) are marked as open: what they stand for is
-//! unknown. Texts that stand in a line (here-documents, commit messages, comments) are never read as commands.
+//! unknown. Texts that stand in a line (here-documents, commit messages, comments) are not read as commands, unless a
+//! command of the line runs them.
 
 mod lexer;
+mod wrappers;
 
 use lexer::Piece;
+pub use wrappers::worker;
+use wrappers::{script, starts};
 
 /// The longest command that is taken apart, in bytes; of a longer one nothing is known.
 const LONGEST: usize = 64 * 1024;
@@ -13,33 +17,11 @@ const LONGEST: usize = 64 * 1024;
 /// How many shells inside shells are followed.
 const NESTED: usize = 3;
 
-/// Programs that run another one and change nothing about what it does, and words that stand before a command.
-const WRAPPERS: [&str; 27] = [
-    "sudo", "doas", "time", "nohup", "command", "exec", "env", "nice", "ionice", "stdbuf",
-    "timeout", "xvfb-run", "xargs", "npx", "bunx", "uvx", "then", "else", "do", "if", "elif",
-    "while", "until", "!", "{", "builtin", "eval",
-];
-
-/// The same of two words.
-const RUNNERS: [(&str, &str); 9] = [
-    ("npm", "exec"),
-    ("pnpm", "exec"),
-    ("pnpm", "dlx"),
-    ("yarn", "exec"),
-    ("yarn", "dlx"),
-    ("bundle", "exec"),
-    ("poetry", "run"),
-    ("uv", "run"),
-    ("pipenv", "run"),
-];
-
-/// Options of wrappers that take a word.
-const WITH_WORD: [&str; 7] = ["-u", "-g", "-n", "-k", "-s", "-o", "-I"];
-
 /// How a program stands to the one before it on its line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Joint {
     /// It runs after it, whatever came of it; or it is the first.
+    #[default]
     Then,
     /// It runs if that one succeeded (`&&`).
     And,
@@ -74,8 +56,7 @@ pub struct Program {
 impl Program {
     /// Returns the name of the program, without its folder.
     pub fn name(&self) -> &str {
-        let first = self.words.first().map_or("", |word| word.text.as_str());
-        first.rsplit('/').next().unwrap_or(first)
+        base_name(self.words.first().map_or("", |word| &word.text))
     }
 
     /// Returns the texts of its arguments.
@@ -105,60 +86,135 @@ impl Program {
     }
 }
 
-/// Returns the programs that a command line runs, in their order.
-pub fn programs(command: &str) -> Vec<Program> {
-    programs_in(command, None, NESTED)
+/// A simple command of a line, with all that wraps the program in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// How it stands to the one before it.
+    pub joint: Joint,
+    /// All its words.
+    pub words: Vec<Word>,
+    /// Where in the words the names of programs are: at the beginning, behind each wrapper, behind `find -exec`.
+    pub starts: Vec<usize>,
+    /// Which of the starts is that of the program which does the work; none where only variables are set.
+    program: Option<usize>,
+    /// The files that its output goes to.
+    pub targets: Vec<Word>,
+    /// The folder that it runs in, seen from where the line starts; `None` for that one.
+    pub folder: Option<String>,
+    /// Its words do not say what it does: it works out variables, opens a file other than `/dev/null`, or is incomplete.
+    pub is_opaque: bool,
+    /// Who runs it.
+    pub runner: Runner,
 }
 
-fn programs_in(command: &str, folder: Option<&str>, nested: usize) -> Vec<Program> {
+/// Who runs a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runner {
+    /// The shell that reads the line.
+    Line,
+    /// A substitution in it.
+    Substitution,
+    /// A command of the line, which takes it as a text: `sh -c`, `eval`.
+    Script,
+}
+
+/// Returns the programs that a command line runs, in their order.
+pub fn programs(command: &str) -> Vec<Program> {
     if command.len() > LONGEST {
         return Vec::new();
     }
-    let mut folder = folder.map(str::to_owned);
-    let mut outer = Vec::new();
+    let commands = shell_commands(command).into_iter();
+    let programs = commands.filter_map(|command| {
+        let words = command.words.get(command.program?..)?;
+        let is_program = !matches!(command.runner, Runner::Substitution)
+            && !changes_folder(words)
+            && script(words, &[], command.program > Some(0)).is_none();
+        is_program.then(|| Program {
+            joint: command.joint,
+            words: words.to_vec(),
+            targets: command.targets,
+            folder: command.folder,
+        })
+    });
+    programs.collect()
+}
+
+/// Returns every simple command that a line runs, also in substitutions and in texts that other commands of it run.
+pub fn shell_commands(line: &str) -> Vec<ShellCommand> {
     let mut found = Vec::new();
-    for piece in lexer::pieces(command) {
-        let (joint, words, targets) = match piece {
+    read(
+        lexer::pieces(line),
+        &mut None,
+        Runner::Line,
+        NESTED,
+        &mut found,
+    );
+    found
+}
+
+fn read(
+    pieces: Vec<Piece>,
+    folder: &mut Option<String>,
+    runner: Runner,
+    nested: usize,
+    found: &mut Vec<ShellCommand>,
+) {
+    let mut outer = Vec::new();
+    for piece in pieces {
+        let command = match piece {
             Piece::Open => {
                 outer.push(folder.clone());
                 continue;
             }
             Piece::Close => {
-                folder = outer.pop().unwrap_or(folder);
+                *folder = outer.pop().unwrap_or(folder.take());
                 continue;
             }
-            Piece::Program(joint, words, targets) => (joint, words, targets),
+            Piece::Substitution(pieces) => {
+                let runner = match runner {
+                    Runner::Script => Runner::Script,
+                    Runner::Line | Runner::Substitution => Runner::Substitution,
+                };
+                read(pieces, &mut folder.clone(), runner, nested, found);
+                continue;
+            }
+            Piece::Command(command) => command,
         };
-        let words = unwrapped(words);
-        match words.as_slice() {
-            [] => {}
-            [cd, to, ..] if matches!(cd.text.as_str(), "cd" | "pushd") => {
-                folder = Some(within(folder.as_deref(), &to.text));
-            }
-            [shell, option, script, ..]
-                if nested > 0
-                    && is_shell(&shell.text)
-                    && option.text.starts_with('-')
-                    && option.text.ends_with('c') =>
-            {
-                found.extend(programs_in(&script.text, folder.as_deref(), nested - 1));
-            }
-            _ => found.push(Program {
-                joint,
-                words,
-                targets,
-                folder: folder.clone(),
-            }),
+        let (starts, program) = starts(&command.words);
+        let words = &command.words[program.unwrap_or(command.words.len())..];
+        if changes_folder(words) {
+            *folder = Some(within(folder.as_deref(), &words[1].text));
         }
+        if nested > 0 {
+            let scripts = starts
+                .iter()
+                .filter_map(|start| script(&command.words[*start..], &command.inputs, *start > 0));
+            for text in scripts {
+                let pieces = lexer::pieces(&text);
+                read(
+                    pieces,
+                    &mut folder.clone(),
+                    Runner::Script,
+                    nested - 1,
+                    found,
+                );
+            }
+        }
+        found.push(ShellCommand {
+            joint: command.joint,
+            words: command.words,
+            starts,
+            program,
+            targets: command.targets,
+            folder: folder.clone(),
+            is_opaque: command.is_opaque,
+            runner,
+        });
     }
-    found
 }
 
-fn is_shell(name: &str) -> bool {
-    matches!(
-        name.rsplit('/').next(),
-        Some("bash" | "sh" | "zsh" | "dash")
-    )
+fn changes_folder(words: &[Word]) -> bool {
+    matches!(words, [cd, _, ..] if matches!(cd.text.as_str(), "cd" | "pushd"))
 }
 
 /// Returns a path as it is seen from where `folder` is.
@@ -169,38 +225,9 @@ pub fn within(folder: Option<&str>, path: &str) -> String {
     }
 }
 
-/// Returns the words from the program on that does the work.
-fn unwrapped(words: Vec<Word>) -> Vec<Word> {
-    let mut at = 0;
-    while let Some(word) = words.get(at).map(|word| word.text.as_str()) {
-        let next = words.get(at + 1).map_or("", |word| word.text.as_str());
-        if assigns(word) {
-            at += 1;
-        } else if RUNNERS.contains(&(word, next)) {
-            at = options_end(&words, at + 2);
-        } else if WRAPPERS.contains(&word) {
-            at = options_end(&words, at + 1);
-            // How long it may take.
-            at += usize::from(word == "timeout");
-        } else {
-            break;
-        }
-    }
-    words.into_iter().skip(at).collect()
-}
-
-fn options_end(words: &[Word], mut at: usize) -> usize {
-    while let Some(word) = words.get(at).filter(|word| word.text.starts_with('-')) {
-        at += 1 + usize::from(WITH_WORD.contains(&word.text.as_str()));
-    }
-    at
-}
-
-/// Returns whether a word sets a variable for the program behind it.
-fn assigns(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
+/// Returns a name without its folder.
+pub fn base_name(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -27,6 +27,19 @@ fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 #[test]
+fn a_rule_that_allows_more_than_it_says_is_added_with_a_warning() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.run(&["approvals", "allow", "find *"]), @"
+    exit 0
+    --- stdout
+    bash: find * runs without a question in [DIR]
+    warning: what find * allows can run any command by its arguments; allow a longer beginning, or exact commands
+    ");
+    let warnings = env.json(&["approvals", "deny", "sed *"])["warnings"].clone();
+    assert_eq!(warnings.as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn rules_are_written_listed_and_forgotten() {
     let env = TestEnv::new();
     let run = |arguments: &[&str]| {
@@ -89,7 +102,7 @@ fn rules_that_cannot_be_kept_are_refused() {
     assert_snapshot!(run(&["approvals", "allow", "make; rm *"]), @"
     exit 2
     --- stderr
-    error: make; rm *: a rule that ends in * holds for single commands only, and this has a character that joins or redirects them; leave it out, or name the whole command with --exact
+    error: make; rm *: a rule that ends in * holds for single commands only, and this joins or redirects them, has a variable or an open quote; leave that out, or name the whole command with --exact
     ");
     assert_snapshot!(run(&["approvals", "allow", ""]), @"
     exit 2
