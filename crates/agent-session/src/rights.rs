@@ -27,13 +27,13 @@ pub struct UnknownTool {
 }
 
 /// Returns the policy of each tool that has one: those that are `named`, and that of `bash`, which is the stricter one
-/// where both set it. Tools that are `allowed` need no approval; what is denied stays denied.
+/// where both set it, and a question where neither does. Tools that are `allowed` need no approval; what is denied stays denied.
 ///
 /// # Errors
 /// [`UnknownTool`] when `named` holds a name that is neither a tool of a session nor one of a server.
 pub fn policies(
     named: BTreeMap<String, Policy>,
-    bash: Policy,
+    bash: Option<Policy>,
     allowed: &[&str],
 ) -> Result<BTreeMap<String, Policy>, UnknownTool> {
     let known = standard_tools();
@@ -47,13 +47,8 @@ pub fn policies(
         });
     }
     let mut policies = named;
-    let bash = match (policy_of(&policies, "bash"), bash) {
-        (Some(Policy::Deny), _) | (_, Policy::Deny) => Policy::Deny,
-        (Some(named), Policy::Ask) => named,
-        (Some(Policy::Ask), Policy::Allow) => Policy::Ask,
-        (Some(Policy::Allow) | None, own) => own,
-    };
-    policies.insert("bash".to_owned(), bash);
+    let bash = bash.max(policy_of(&policies, "bash"));
+    policies.insert("bash".to_owned(), bash.unwrap_or(Policy::Ask));
     for name in allowed {
         if policy_of(&policies, name) != Some(Policy::Deny) {
             policies.insert((*name).to_owned(), Policy::Allow);
@@ -104,7 +99,7 @@ mod tests {
             let set = set
                 .iter()
                 .map(|(name, policy)| ((*name).to_owned(), *policy));
-            let policies = policies(set.collect(), Policy::Ask, allowed).unwrap();
+            let policies = policies(set.collect(), None, allowed).unwrap();
             let policy = |tool: &str| policy_of(&policies, tool);
             ["bash", "read", "s__a", "s__b"].map(policy)
         };
@@ -124,9 +119,30 @@ mod tests {
     }
 
     #[test]
+    fn the_stricter_policy_of_bash_counts() {
+        let (allow, ask, deny) = (Policy::Allow, Policy::Ask, Policy::Deny);
+        for (name, named, own, want) in [
+            ("*", allow, Some(ask), ask),
+            ("*", allow, Some(deny), deny),
+            ("*", allow, None, allow),
+            ("*", deny, Some(allow), deny),
+            ("bash", allow, Some(ask), ask),
+            ("bash", ask, Some(allow), ask),
+            ("read", allow, None, ask),
+            ("read", allow, Some(allow), allow),
+        ] {
+            let policies = policies([(name.to_owned(), named)].into(), own, &[]).unwrap();
+            assert_eq!(policy_of(&policies, "bash"), Some(want), "{name}");
+        }
+        // What is allowed for a run need not be asked about.
+        let allowed = policies([].into(), Some(ask), &["bash"]).unwrap();
+        assert_eq!(policy_of(&allowed, "bash"), Some(allow));
+    }
+
+    #[test]
     fn a_policy_for_an_unknown_tool_is_refused() {
         let set = [("bsh".to_owned(), Policy::Deny)];
-        let refused = policies(set.into(), Policy::Ask, &[]).unwrap_err();
+        let refused = policies(set.into(), None, &[]).unwrap_err();
         assert!(
             refused
                 .to_string()

@@ -175,8 +175,8 @@ impl From<SyncSetting> for session_store::SyncPolicy {
 pub struct ToolSettings {
     /// The tools that the model gets; all of them unless set.
     pub enabled: Option<Vec<String>>,
-    /// Whether commands run: after a question, without one, or not at all.
-    pub bash: BashPolicy,
+    /// Whether commands run: after a question, which is the default, without one, or not at all.
+    pub bash: Option<BashPolicy>,
     /// The same for other tools, by name; those of servers are named server__tool, and server__* is all of one server.
     pub policies: BTreeMap<String, BashPolicy>,
     /// Folders in addition to the workspace that files may be read and changed in.
@@ -190,11 +190,10 @@ pub struct ToolSettings {
 }
 
 /// Whether a tool runs.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BashPolicy {
     /// After the user allowed it.
-    #[default]
     Ask,
     /// Without a question.
     Allow,
@@ -206,7 +205,7 @@ impl Default for ToolSettings {
     fn default() -> Self {
         Self {
             enabled: None,
-            bash: BashPolicy::Ask,
+            bash: None,
             policies: BTreeMap::new(),
             folders: Vec::new(),
             bash_timeout_seconds: 120,

@@ -235,7 +235,7 @@ fn a_global_folder_inside_the_project_is_no_projects() {
     let mut place = Place::new().project(r#"{"tools": {"bash": "deny"}}"#);
     assert!(place.error().contains("tools.bash"));
     place.sources.config_dir = Some(place.path("home/repo/.agent-cli"));
-    assert_eq!(place.load().settings.tools.bash, BashPolicy::Deny);
+    assert_eq!(place.load().settings.tools.bash, Some(BashPolicy::Deny));
 }
 
 #[test]

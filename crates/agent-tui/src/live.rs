@@ -4,8 +4,9 @@
 use ratatui::text::{Line, Span};
 
 use crate::markdown;
-use crate::state::{Approval, RunningCall, State};
-use crate::text::{columns, cut, cut_start, line, prefixed, safe_line, safe_lines};
+use crate::state::{ANSWERS, Approval, RunningCall, State};
+use crate::text::{columns, cut, cut_start, line, prefixed, safe_line, safe_lines, text_of};
+use session_model::text::{head_and_tail, reveal};
 
 /// How many lines of a running command's output are shown.
 const TAIL: usize = 4;
@@ -13,8 +14,11 @@ const TAIL: usize = 4;
 /// How many lines of what is to be allowed are shown at least.
 const SUBJECT: usize = 12;
 
-/// The most characters that are shown of what would run; no person reads more.
+/// How many characters of it are put into lines at most.
 const SUBJECT_CHARS: usize = 20_000;
+
+/// What is said of a command with characters that are not seen.
+pub const UNSEEN: &str = "  warning: unseen characters are written as \\u{...}";
 
 /// Returns the lines above the editor, at most `height` of them.
 pub fn lines(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
@@ -109,7 +113,7 @@ fn below(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
     }
     if let Some(asked) = state.approvals.front() {
         let room = height
-            .saturating_sub(lines.len() + 4)
+            .saturating_sub(lines.len() + 5)
             .clamp(1, SUBJECT.max(height / 2));
         lines.push(Line::default());
         lines.extend(question(asked, state, width, room));
@@ -139,37 +143,64 @@ fn below(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
 
 fn question(asked: &Approval, state: &State, width: usize, room: usize) -> Vec<Line<'static>> {
     let theme = state.theme;
-    let mut subject: String = asked.subject.chars().take(SUBJECT_CHARS).collect();
-    let hidden = asked.subject.chars().count().saturating_sub(SUBJECT_CHARS);
-    if hidden > 0 {
-        subject.push_str(&format!(
-            "\n... {hidden} more characters, which are not shown"
-        ));
+    let wrapped = |text: &str| -> Vec<Line<'static>> {
+        let lines = prefixed(&safe_lines(&reveal(text)), "  ", width, theme.plain());
+        let indented = lines.into_iter().map(|line| match line.spans.first() {
+            Some(first) if first.content.starts_with("  ") => line,
+            Some(_) | None => Line::from([vec![Span::raw("  ")], line.spans].concat()),
+        });
+        indented.collect()
+    };
+    let is_unseen = reveal(&asked.subject) != asked.subject;
+    let room = room.saturating_sub(usize::from(is_unseen)).max(1);
+    let (mut head, mut left_out, mut tail) = match head_and_tail(&asked.subject, SUBJECT_CHARS) {
+        Some((head, left_out, tail)) => (wrapped(head), left_out, wrapped(tail)),
+        None => (wrapped(&asked.subject), 0, Vec::new()),
+    };
+    if head.len() + tail.len() > room {
+        // A command ends with what matters as often as it begins with it.
+        head.append(&mut tail);
+        let ends = room.div_ceil(2);
+        tail = head.split_off(head.len() - ends);
+        let hidden = head.drain(room - ends..);
+        let hidden = hidden.map(|line| text_of(&line).trim().chars().count());
+        left_out += hidden.sum::<usize>();
     }
     let more = match state.approvals.len() - 1 {
         0 => String::new(),
         more => format!("   {more} more after this"),
     };
-    let head = format!("{} wants to run:{more}", safe_line(&asked.tool));
-    let mut lines = vec![line(cut(&head, width), theme.warn().patch(theme.bold()))];
-    let all = prefixed(&safe_lines(&subject), "  ", width, theme.plain());
-    let all: Vec<Line<'static>> = all
-        .into_iter()
-        .map(|line| match line.spans.first() {
-            Some(first) if first.content.starts_with("  ") => line,
-            Some(_) | None => Line::from([vec![Span::raw("  ")], line.spans].concat()),
-        })
-        .collect();
-    let left = all.len().saturating_sub(room);
-    lines.extend(all.into_iter().take(room));
-    if left > 0 {
-        let text = format!("  ... {left} more lines, ctrl+o shows all");
+    let title = format!("{} wants to run:{more}", safe_line(&asked.tool));
+    let mut lines = vec![line(cut(&title, width), theme.warn().patch(theme.bold()))];
+    lines.append(&mut head);
+    if left_out > 0 {
+        let text = format!("  ... {left_out} characters are left out here, ctrl+o shows all");
         lines.push(line(cut(&text, width), theme.warn()));
     }
-    let keys = match state.is_asked() {
-        true => "y once   n no   A always here   V never here   esc stops the turn",
-        false => "empty the editor to answer",
+    lines.append(&mut tail);
+    if is_unseen {
+        lines.push(line(cut(UNSEEN, width), theme.warn()));
+    }
+    let keys = if state.answer().is_some() {
+        "enter answers".to_owned()
+    } else if state.is_asked() {
+        "arrows or a letter, then enter   esc stops the turn".to_owned()
+    } else {
+        "enter sends the message; empty the editor to answer".to_owned()
     };
-    lines.extend(prefixed(&[keys.to_owned()], "  ", width, theme.bold()));
+    let answers = ANSWERS.iter().enumerate().map(|(at, (decision, answer))| {
+        let is_chosen = state.answer() == Some(*decision) || asked.choice == Some(at);
+        match is_chosen {
+            true => format!("[{answer}]"),
+            false => format!(" {answer} "),
+        }
+    });
+    let answers = answers.collect::<Vec<_>>().join(" ");
+    lines.extend(prefixed(
+        &[answers, format!(" {keys}")],
+        "  ",
+        width,
+        theme.bold(),
+    ));
     lines
 }

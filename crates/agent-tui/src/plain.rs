@@ -8,10 +8,12 @@ use agent_session::{BuiltSession, EventReceiver, SessionHandle};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures_util::future::join;
 use ratatui::layout::Size;
+use session_model::text::reveal;
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::driver::{Driver, Ended, Options};
-use crate::state::{FullScreen, Input, State};
+use crate::live::UNSEEN;
+use crate::state::{ANSWERS, FullScreen, Input, State};
 use crate::text::{columns, safe_line, safe_lines, text_of};
 
 pub(crate) async fn run(
@@ -84,22 +86,11 @@ async fn drive(
 
 /// Does what keys would do: a line answers a question, or is a prompt.
 fn type_line(driver: &mut Driver, line: &str) {
-    let press = |driver: &mut Driver, code| {
-        driver.input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    };
-    if let (Some(_), Some(letter)) = (driver.state.approvals.front(), line.trim().chars().next())
-        && line.trim().chars().count() == 1
-    {
-        // What holds for ever is a capital there, where one key decides.
-        let letter = match letter {
-            'a' | 'v' => letter.to_ascii_uppercase(),
-            other => other,
-        };
-        press(driver, KeyCode::Char(letter));
-        return;
-    }
     driver.state.editor.set_text(line.trim_end());
-    press(driver, KeyCode::Enter);
+    driver.input(Input::Key(KeyEvent::new(
+        KeyCode::Enter,
+        KeyModifiers::NONE,
+    )));
 }
 
 /// What was printed of what changes.
@@ -141,10 +132,15 @@ impl Shown {
             self.asked = asked.map(|asked| asked.call_id.clone());
             if let Some(asked) = asked {
                 writeln!(out, "{} wants to run:", safe_line(&asked.tool))?;
-                for line in safe_lines(&asked.subject) {
+                let subject = reveal(&asked.subject);
+                for line in safe_lines(&subject) {
                     writeln!(out, "  {line}")?;
                 }
-                writeln!(out, "allow? y once, a always here, n no, v never here")?;
+                if subject != asked.subject {
+                    writeln!(out, "{UNSEEN}")?;
+                }
+                let answers = ANSWERS.map(|(_, answer)| answer).join(", ");
+                writeln!(out, "allow? {answers}")?;
             }
         }
         out.flush()

@@ -7,6 +7,7 @@ use agent_session::event::TokenUsage;
 use agent_session::runtime::Command;
 use agent_session::runtime::{Answer, Ask};
 use agent_session::{SessionEvent, runtime::Snapshot};
+use agent_tools::approval::Decision;
 use crossterm::event::KeyEvent;
 use ratatui::layout::Size;
 use session_store::PromptImage;
@@ -201,6 +202,29 @@ pub struct Approval {
     pub subject: String,
     /// Since when it is the first on the screen.
     pub since: Duration,
+    /// Which answer is chosen; none until an arrow is pressed.
+    pub choice: Option<usize>,
+}
+
+/// The answers to a question, and how they are offered.
+pub const ANSWERS: [(Decision, &str); 4] = [
+    (Decision::Once, "y once"),
+    (Decision::Deny, "n no"),
+    (Decision::Always, "a always here"),
+    (Decision::Never, "v never here"),
+];
+
+impl Approval {
+    /// Moves the choice.
+    pub(crate) fn step(&mut self, forward: bool) {
+        let last = ANSWERS.len() - 1;
+        self.choice = Some(match (self.choice, forward) {
+            (None, true) => 0,
+            (None, false) => last,
+            (Some(choice), true) => (choice + 1).min(last),
+            (Some(choice), false) => choice.saturating_sub(1),
+        });
+    }
 }
 
 /// A compaction that runs.
@@ -359,9 +383,19 @@ impl State {
         self.live.since.is_some()
     }
 
-    /// Returns whether keys answer the first question.
+    /// Returns whether arrows choose the answer to the first question.
     pub(crate) fn is_asked(&self) -> bool {
         !self.approvals.is_empty() && self.editor.is_empty()
+    }
+
+    /// Returns what Enter answers to the first question: what is typed, if that is an answer and nothing else, or the
+    /// choice.
+    pub(crate) fn answer(&self) -> Option<Decision> {
+        let asked = self.approvals.front()?;
+        match self.editor.is_empty() {
+            true => Some(ANSWERS[asked.choice?].0),
+            false => Decision::typed(&self.editor.text()),
+        }
     }
 
     pub(crate) fn push(&mut self, block: Block) {

@@ -29,6 +29,45 @@ pub fn clean_lines(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
+/// Returns a text with each character that is not seen, or passes for a blank, as an escape such as `\u{200b}`; line
+/// breaks and tabs stay.
+pub fn reveal(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_unseen(character) {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+fn is_unseen(character: char) -> bool {
+    let is_blank = character.is_whitespace() && !matches!(character, ' ' | '\n' | '\t');
+    let is_ignored = matches!(
+        character,
+        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+            | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{206f}' | '\u{2800}'
+            | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0080}'..='\u{e0fff}'
+    );
+    let is_misleading = misleads(character) && !matches!(character, '\n' | '\t');
+    is_blank || is_ignored || is_misleading
+}
+
+/// Returns the beginning and the end of a text that has more than `most` characters, and how many are between them.
+pub fn head_and_tail(text: &str, most: usize) -> Option<(&str, usize, &str)> {
+    let left_out = text
+        .chars()
+        .count()
+        .checked_sub(most)
+        .filter(|left_out| *left_out > 0)?;
+    let (head, _) = text.char_indices().nth(most / 2)?;
+    let (tail, _) = text.char_indices().nth(most / 2 + left_out)?;
+    Some((&text[..head], left_out, &text[tail..]))
+}
+
 /// Returns the first line of `text` that is not blank, cut to `width` characters, without control characters.
 pub fn first_line(text: &str, width: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
@@ -60,7 +99,26 @@ pub fn one_line(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{clean_lines, first_line, one_line};
+    use super::{clean_lines, first_line, head_and_tail, one_line, reveal};
+
+    #[test]
+    fn characters_that_are_not_seen_are_shown_as_escapes() {
+        let unseen =
+            "\u{2800}\u{3164}\u{200b}\u{202e}\u{feff}\u{a0}\u{ad}\u{2028}\u{1b}\r\u{e0041}\u{fe0f}";
+        for character in unseen.chars() {
+            let escape = character.escape_unicode();
+            assert_eq!(reveal(&format!("a{character}b")), format!("a{escape}b"));
+        }
+        let seen = "größe\t日本語\n\u{2713} e\u{301}";
+        assert_eq!(reveal(seen), seen);
+    }
+
+    #[test]
+    fn of_a_long_text_both_ends_are_kept() {
+        assert_eq!(head_and_tail("äbcdefgh", 4), Some(("äb", 4, "gh")));
+        assert_eq!(head_and_tail("äbcdefgh", 5), Some(("äb", 3, "fgh")));
+        assert_eq!(head_and_tail("äbcd", 4), None);
+    }
 
     #[test]
     fn a_text_is_folded_to_one_line_and_cut() {

@@ -40,7 +40,7 @@ fn a_session_is_talked_to_compacted_and_resumed() {
     pty.send("run it\r");
     pty.wait_for("bash wants to run");
     // A question takes no keys in its first moment, in which they may have been meant for the editor.
-    pty.send_until("y", "exit 0|1 line|has run");
+    pty.send_until("\u{15}y\r", "exit 0|1 line|has run");
     pty.wait_for("has run");
     pty.wait_for("ask something");
     assert!(

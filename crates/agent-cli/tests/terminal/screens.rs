@@ -162,7 +162,7 @@ fn tour_of_a_session(size: (u16, u16)) {
     pty.wait_for("ask something");
     say(&mut pty, "run it", "y once");
     screens.take("approval", &pty);
-    pty.send_until("y", "It  [31mhas|It has");
+    pty.send_until("\u{15}y\r", "It  [31mhas|It has");
     pty.wait_for("ask something");
     screens.take("a conversation with a tool, and escape sequences", &pty);
     pty.send("\u{15}");
@@ -282,7 +282,7 @@ fn without_a_model_the_tour_is_offered() {
         pty.wait_for("ask something");
         say(&mut pty, "hello", "y once");
         screens.take("the tour begins", &pty);
-        pty.send_until("y", "say next");
+        pty.send_until("\u{15}y\r", "say next");
         pty.wait_for("ask something");
         pty.send("\u{15}");
         say(&mut pty, "next", "then say next|Then say next");

@@ -7,12 +7,13 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use llm_providers::CancellationToken;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::output::ToolOutput;
 
@@ -35,14 +36,16 @@ pub struct Approvals {
     memory: Option<Arc<Result<ApprovalStore, String>>>,
     tell: Option<Arc<Tell>>,
     asking: Arc<Mutex<Asking>>,
+    /// A question has ended.
+    ended: Arc<Notify>,
 }
 
 /// What is asked and was answered in this session.
 #[derive(Default)]
 struct Asking {
-    /// How many questions there have been.
-    count: u64,
     waiting: Vec<Waiting>,
+    /// The calls that are asked about. An answer names its call, so that of two with one id the second one waits.
+    call_ids: BTreeSet<String>,
     /// What was answered for good: it holds in this session also where nothing can be remembered.
     answered: Rules,
     /// What was told of answers that cannot be remembered.
@@ -51,7 +54,6 @@ struct Asking {
 
 /// A question that waits for its answer.
 struct Waiting {
-    number: u64,
     question: Question,
     answer: oneshot::Sender<Decision>,
 }
@@ -68,6 +70,7 @@ impl Approvals {
             memory: None,
             tell: None,
             asking: Arc::default(),
+            ended: Arc::default(),
         }
     }
 
@@ -251,23 +254,22 @@ impl Approvals {
 
     /// Asks, and waits for the answer; none when that was cancelled.
     async fn ask(&self, question: &Question, cancel: &CancellationToken) -> Option<Decision> {
-        let (answer, receiver) = oneshot::channel();
-        let number = {
-            let mut asking = self.asking();
-            asking.count += 1;
-            let number = asking.count;
-            let question = question.clone();
-            asking.waiting.push(Waiting {
-                number,
-                question,
-                answer,
-            });
-            number
+        let receiver = loop {
+            let mut ended = pin!(self.ended.notified());
+            ended.as_mut().enable();
+            if let Some(receiver) = self.begin(question) {
+                break receiver;
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return None,
+                () = ended => {}
+            }
         };
         // Also when nobody waits for this any more.
         let _gone = Gone {
             approvals: self,
-            number,
+            call_id: &question.call_id,
         };
         self.tell(ApprovalEvent::Asked(question));
         let decision = tokio::select! {
@@ -277,6 +279,28 @@ impl Approvals {
         };
         self.tell(ApprovalEvent::Ended(question, decision));
         decision
+    }
+
+    /// Lets a question wait for its answer, unless one about a call with its id does.
+    fn begin(&self, question: &Question) -> Option<oneshot::Receiver<Decision>> {
+        let mut asking = self.asking();
+        if !asking.call_ids.insert(question.call_id.clone()) {
+            return None;
+        }
+        let (answer, receiver) = oneshot::channel();
+        let known = asking
+            .answered
+            .rule_decision(&question.tool, question.remembered());
+        match known {
+            // While it waited, the same was answered for good.
+            Some(RuleDecision::Allowed) => drop(answer.send(Decision::Once)),
+            Some(RuleDecision::Denied) => drop(answer.send(Decision::Deny)),
+            None => asking.waiting.push(Waiting {
+                question: question.clone(),
+                answer,
+            }),
+        }
+        Some(receiver)
     }
 
     /// Returns what was answered to the same question before, in this session or any other of the project; and why
@@ -343,15 +367,17 @@ impl Approvals {
 /// Takes a question from those that wait.
 struct Gone<'a> {
     approvals: &'a Approvals,
-    number: u64,
+    call_id: &'a str,
 }
 
 impl Drop for Gone<'_> {
     fn drop(&mut self) {
         let mut asking = self.approvals.asking();
-        asking
-            .waiting
-            .retain(|waiting| waiting.number != self.number);
+        asking.call_ids.remove(self.call_id);
+        let other = |waiting: &Waiting| waiting.question.call_id != self.call_id;
+        asking.waiting.retain(other);
+        drop(asking);
+        self.approvals.ended.notify_waiters();
     }
 }
 

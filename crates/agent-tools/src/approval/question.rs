@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Whether a tool may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whether a tool may run; the stricter one is the greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// It may.
     Allow,
@@ -58,6 +58,17 @@ impl Decision {
         Self::ALL
             .into_iter()
             .find(|decision| decision.name() == name)
+    }
+
+    /// Returns the decision that a typed line is: one of these words, and nothing else.
+    pub fn typed(line: &str) -> Option<Self> {
+        match line.trim().to_lowercase().as_str() {
+            "y" | "yes" | "once" => Some(Self::Once),
+            "n" | "no" | "deny" => Some(Self::Deny),
+            "a" | "always" => Some(Self::Always),
+            "v" | "never" => Some(Self::Never),
+            _ => None,
+        }
     }
 
     pub(super) const fn allows(self) -> bool {

@@ -359,17 +359,33 @@ async fn what_is_answered_for_good_answers_the_same_question_and_no_other() {
 
 #[tokio::test]
 async fn calls_with_one_id_are_answered_one_after_the_other() {
-    let (approvals, _) = noted(asking());
+    let (approvals, told) = noted(asking());
+    let answers = async {
+        assert!(approvals.answer("c", Decision::Deny));
+        // The second one is not asked yet, so nothing answers it.
+        assert!(!approvals.answer("c", Decision::Deny));
+        while told.lock().unwrap().len() < 3 {
+            tokio::task::yield_now().await;
+        }
+        assert!(approvals.answer("c", Decision::Once));
+    };
     let (first, second, ()) = tokio::join!(
         decided(&approvals, "c", "ls"),
         decided(&approvals, "c", "pwd"),
-        async {
-            assert!(approvals.answer("c", Decision::Once));
-            assert!(approvals.answer("c", Decision::Deny));
-        }
+        answers
     );
-    assert_eq!(first, "may run");
-    assert_ne!(second, "may run");
+    assert_ne!(first, "may run");
+    assert_eq!(second, "may run");
+    let told = told.lock().unwrap();
+    assert_eq!(*told, ["asked c", "c deny", "asked c", "c once"]);
+    // Of two about the same, an answer for good is one for both.
+    let (approvals, _) = noted(asking());
+    let (first, second, _) = tokio::join!(
+        decided(&approvals, "c", "ls"),
+        decided(&approvals, "c", "ls"),
+        async { approvals.answer("c", Decision::Always) }
+    );
+    assert_eq!([first, second], ["may run", "may run"]);
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use super::harness::{Bench, asked_turn};
 fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
     let mut bench = Bench::new(80, 24);
     bench.events(&asked_turn());
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
 
     > fix the parser
@@ -27,19 +27,22 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
 
     bash wants to run:
       cargo test
-      y once   n no   A always here   V never here   esc stops the turn
+       y once   n no   a always here   v never here
+       arrows or a letter, then enter   esc stops the turn
 
     >
     ~/parser  openai/gpt-5.4  $0.06  [==========....!.....]  31.8k  11.8k left  asks
     ");
-    bench.key(KeyCode::Char('y'));
+    bench.type_text("y");
+    bench.key(KeyCode::Enter);
     assert_eq!(
         bench.asked(),
         "",
-        "keys that were meant for the editor answer nothing"
+        "keys that were meant for something else answer nothing"
     );
     bench.after(1.0);
-    bench.key(KeyCode::Char('y'));
+    bench.key(KeyCode::Enter);
+    assert!(bench.state.editor.is_empty());
     insta::assert_snapshot!(bench.asked(), @r#"Ask(Command("approve"), Do(Approve { call_id: "c2", decision: Once }))"#);
     bench.events(&[
         json!({"type": "approval_end", "call_id": "c2", "decision": "once"}),
@@ -94,10 +97,96 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
 }
 
 #[test]
+fn a_sentence_answers_no_question() {
+    let mut bench = Bench::new(80, 24);
+    bench.events(&asked_turn());
+    bench.after(1.0);
+    for sentence in [
+        "Also add a README please",
+        "next",
+        "Very well",
+        "yes, but carefully",
+        "A b",
+    ] {
+        bench.type_text(sentence);
+        assert_eq!(bench.asked(), "", "{sentence}");
+        assert_eq!(bench.state.editor.text(), sentence);
+        bench.key(KeyCode::Enter);
+        let asked = bench.asked();
+        assert!(
+            asked.contains("Steer") && !asked.contains("Approve"),
+            "{asked}"
+        );
+    }
+    // Enter alone neither.
+    bench.key(KeyCode::Enter);
+    assert_eq!(bench.asked(), "");
+}
+
+#[test]
+fn answers_are_typed_or_chosen_and_confirmed_with_enter() {
+    use KeyCode::{Down, Left, Right, Up};
+    let answered = |typed: &str, keys: &[KeyCode]| {
+        let mut bench = Bench::new(80, 24);
+        bench.events(&asked_turn());
+        bench.after(1.0);
+        bench.type_text(typed);
+        keys.iter().for_each(|key| bench.key(*key));
+        assert_eq!(bench.asked(), "", "nothing is answered without enter");
+        bench.key(KeyCode::Enter);
+        bench.asked()
+    };
+    for (typed, keys, decision) in [
+        ("y", &[][..], "Once"),
+        ("n", &[], "Deny"),
+        ("A", &[], "Always"),
+        ("never", &[], "Never"),
+        ("", &[Down], "Once"),
+        ("", &[Down, Right], "Deny"),
+        ("", &[Down, Down, Up], "Once"),
+        ("", &[Left], "Never"),
+        ("", &[Up, Up], "Always"),
+    ] {
+        let asked = answered(typed, keys);
+        assert!(asked.contains(&format!("decision: {decision} ")), "{asked}");
+    }
+}
+
+#[test]
+fn both_ends_of_a_long_command_and_unseen_characters_are_shown() {
+    let mut bench = Bench::new(60, 14);
+    let lines: Vec<String> = (1..=50).map(|at| format!("echo {at}")).collect();
+    let subject = format!("{}\ntouch a\u{200b}b HIDDEN", lines.join("\n"));
+    bench.event(json!({"type": "turn_start"}));
+    bench.event(
+        json!({"type": "approval_request", "call_id": "c", "tool": "bash", "subject": subject}),
+    );
+    insta::assert_snapshot!(bench.screen(), @r"
+    openai/gpt-5.4, window 60.0k, in /home/ann/parser, session
+       0199
+    ~~~
+
+    bash wants to run:
+      echo 1
+      echo 2
+      ... 315 characters are left out here, ctrl+o shows all
+      echo 49
+      echo 50
+      touch a\u{200b}b HIDDEN
+      warning: unseen characters are written as \u{...}
+       y once   n no   a always here   v never here
+       arrows or a letter, then enter   esc stops the turn
+
+    >
+    openai/gpt-5.4  [=========...!....]  31.8k  11.8k left  asks
+    ");
+}
+
+#[test]
 fn forty_columns_keep_the_bar_and_the_question() {
     let mut bench = Bench::new(40, 20);
     bench.events(&asked_turn());
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in
        /home/ann/parser, session 0199
 
@@ -116,8 +205,10 @@ fn forty_columns_keep_the_bar_and_the_question() {
 
     bash wants to run:
       cargo test
-      y once   n no   A always here   V
-      never here   esc stops the turn
+       y once   n no   a always here   v
+      never here
+       arrows or a letter, then enter   esc
+      stops the turn
 
     >
     [======...!...]  31.8k  11.8k left  asks

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use agent_session::runtime::{Ask, Command};
-use agent_tools::approval::Decision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use session_model::EntryId;
 use session_store::{Delivery, Prompt};
@@ -20,7 +19,7 @@ use crate::review::ReviewStep;
 use crate::state::{Action, FullScreen, Next, Purpose, State};
 use crate::tree::TreeStep;
 
-/// For how long a question that came up takes no keys: they were meant for the editor.
+/// For how long a question that came up takes no answer: the keys were meant for something else.
 const SETTLE: Duration = Duration::from_millis(400);
 
 pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Action> {
@@ -58,8 +57,10 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Action> {
         KeyCode::Enter if alt && !state.is_working() => new_line(state),
         KeyCode::Enter if state.editor.take_backslash() => new_line(state),
         KeyCode::Enter if alt => submit(state, Delivery::FollowUp),
+        KeyCode::Enter if state.answer().is_some() => answer(state),
         KeyCode::Enter => submit(state, Delivery::Steer),
-        KeyCode::Char(letter) if state.is_asked() && !control && !alt => answer(state, letter),
+        KeyCode::Up | KeyCode::Left if state.is_asked() => choose(state, false),
+        KeyCode::Down | KeyCode::Right if state.is_asked() => choose(state, true),
         _ => {
             state.editor.key(key);
             typed(state)
@@ -140,7 +141,7 @@ fn open_transcript(state: &mut State) {
     let mut lines = state.transcript.open(width, state.theme);
     if let Some(asked) = state.approvals.front() {
         let asked = format!("{} wants to run:\n\n{}", asked.tool, asked.subject);
-        let asked = crate::text::safe_lines(&asked);
+        let asked = crate::text::safe_lines(&session_model::text::reveal(&asked));
         lines.push(ratatui::text::Line::default());
         lines.extend(crate::text::prefixed(
             &asked,
@@ -223,25 +224,22 @@ fn take_back(state: &State) -> Vec<Action> {
     vec![Action::Ask(Purpose::TakeBack, Ask::Do(command))]
 }
 
-fn answer(state: &mut State, letter: char) -> Vec<Action> {
-    let Some(asked) = state.approvals.front() else {
+fn choose(state: &mut State, forward: bool) -> Vec<Action> {
+    if let Some(asked) = state.approvals.front_mut() {
+        asked.step(forward);
+    }
+    Vec::new()
+}
+
+fn answer(state: &mut State) -> Vec<Action> {
+    let (Some(decision), Some(asked)) = (state.answer(), state.approvals.front()) else {
         return Vec::new();
-    };
-    let decision = match letter {
-        'y' => Decision::Once,
-        'A' => Decision::Always,
-        'n' => Decision::Deny,
-        'V' => Decision::Never,
-        other => {
-            // Whoever types a message means the editor.
-            state.editor.paste(&other.to_string());
-            return typed(state);
-        }
     };
     if state.now.saturating_sub(asked.since) < SETTLE {
         return Vec::new();
     }
     let call_id = asked.call_id.clone();
+    state.editor.clear();
     let command = Command::Approve { call_id, decision };
     vec![Action::command("approve", command)]
 }

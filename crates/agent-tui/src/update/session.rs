@@ -140,6 +140,7 @@ pub(super) fn event(state: &mut State, event: SessionEvent) -> Vec<Action> {
             tool,
             subject,
             since: state.now,
+            choice: None,
         }),
         SessionEvent::ApprovalEnd { call_id, .. } => {
             state.approvals.retain(|asked| asked.call_id != call_id);

@@ -9,12 +9,13 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 
 use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::ui::{BOLD, DIM, clean, clean_lines, styled};
+use crate::ui::{BOLD, DIM, WARN, clean, styled};
 use agent_session::event::SessionEvent;
 use agent_tools::approval::Decision;
+use session_model::text::{head_and_tail, reveal};
 
-/// The most characters that are shown of what would run; no person reads more.
-const SHOWN: usize = 20_000;
+/// How many characters of what would run are shown before somebody asks for all.
+const SHOWN: usize = 4_000;
 
 /// Reads one line; none at the end of the input.
 type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
@@ -129,8 +130,14 @@ impl Asker {
                 self.ask();
                 continue;
             }
-            match line.as_deref().map_or(Some(Decision::Deny), decision) {
+            let line = line.as_deref();
+            match line.map_or(Some(Decision::Deny), Decision::typed) {
                 Some(decision) => return (asked.call_id.clone(), decision),
+                None if line.is_some_and(|line| line.trim() == "s") => {
+                    let text = question(asked, usize::MAX);
+                    (self.tell)(&text);
+                    self.read();
+                }
                 None => self.read(),
             }
         }
@@ -139,7 +146,7 @@ impl Asker {
     /// Puts the first question on the screen.
     fn ask(&mut self) {
         if let Some(asked) = self.questions.front() {
-            let text = question(asked);
+            let text = question(asked, SHOWN);
             (self.tell)(&text);
             self.read();
         }
@@ -150,41 +157,39 @@ impl Asker {
         let Some(number) = self.questions.front().map(|asked| asked.number) else {
             return;
         };
-        (self.tell)("allow? y once, a always here, n no, never: ");
+        (self.tell)("allow? y once, n no, a always here, v never here: ");
         if self.reading.is_none() && self.wanted.try_send(number).is_ok() {
             self.reading = Some(number);
         }
     }
 }
 
-/// Returns what is to be allowed, for the screen.
-fn question(asked: &Asked) -> String {
-    let mut subject: String = asked.subject.chars().take(SHOWN).collect();
-    let more = asked.subject.chars().count().saturating_sub(SHOWN);
-    if more > 0 {
-        subject.push_str(&format!(
-            "\n... {more} more characters, which are not shown"
-        ));
-    }
+/// Returns what is to be allowed, for the screen; of more than `most` characters its beginning and its end.
+fn question(asked: &Asked, most: usize) -> String {
     let head = styled(BOLD, &format!("{} wants to run:", clean(&asked.tool)));
-    let lines = clean_lines(&subject);
-    let lines: String = lines.lines().map(|line| format!("  {line}\n")).collect();
+    let lines = |text: &str| -> String {
+        let text = reveal(text);
+        text.lines().map(|line| format!("  {line}\n")).collect()
+    };
+    let subject = match head_and_tail(&asked.subject, most) {
+        None => lines(&asked.subject),
+        Some((head, left_out, tail)) => {
+            let gap = format!("  ... {left_out} characters are left out here, s shows all\n");
+            lines(head) + &styled(WARN, &gap) + &lines(tail)
+        }
+    };
+    let warning = match reveal(&asked.subject) == asked.subject {
+        true => String::new(),
+        false => styled(
+            WARN,
+            "  warning: unseen characters are written as \\u{...}\n",
+        ),
+    };
     let hint = styled(
         DIM,
         "always and never hold for exactly this, in this project",
     );
-    format!("{head}\n{lines}{hint}\n")
-}
-
-/// Returns what a line says; none when it says nothing that is known.
-fn decision(line: &str) -> Option<Decision> {
-    match line.trim().to_lowercase().as_str() {
-        "y" | "yes" | "once" => Some(Decision::Once),
-        "a" | "always" => Some(Decision::Always),
-        "n" | "no" | "deny" => Some(Decision::Deny),
-        "never" => Some(Decision::Never),
-        _ => None,
-    }
+    format!("{head}\n{subject}{warning}{hint}\n")
 }
 
 #[cfg(test)]

@@ -73,7 +73,7 @@ pub(in crate::commands) fn policies(
     // A script is the user's own; what it runs is what the user asked to run.
     let script = of_script.then_some("bash");
     let allowed: Vec<&str> = allowed.iter().copied().chain(script).collect();
-    agent_session::rights::policies(named.collect(), policy(settings.tools.bash), &allowed)
+    agent_session::rights::policies(named.collect(), settings.tools.bash.map(policy), &allowed)
         .map_err(|error| Error::Usage(format!("tools.policies.{error}")))
 }
 

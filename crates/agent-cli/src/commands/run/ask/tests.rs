@@ -65,11 +65,12 @@ async fn every_answer_is_understood_and_others_are_asked_again() {
         (" YES ", "c once"),
         ("a", "c always"),
         ("n", "c deny"),
+        ("v", "c never"),
         ("never", "c never"),
     ] {
         person.is_asked("c", "cargo test");
         person.types("");
-        person.types("what?");
+        person.types("yes, and more");
         person.types(line);
         assert_eq!(person.answers().await, want);
         person.ended("c", Some("once"));
@@ -87,10 +88,11 @@ async fn one_question_stands_on_the_screen_and_nothing_in_it_steers_the_terminal
     person.is_asked("two", "ls");
     assert_snapshot!(anstream::adapter::strip_str(&person.screen()).to_string(), @r"
     bash wants to run:
-      echo  [2J
-      rm x 
+      echo \u{1b}[2J
+      rm x\u{d}
+      warning: unseen characters are written as \u{...}
     always and never hold for exactly this, in this project
-    allow? y once, a always here, n no, never: 
+    allow? y once, n no, a always here, v never here: 
     ");
     person.types("y");
     assert_eq!(person.answers().await, "one once");
@@ -119,4 +121,19 @@ async fn a_line_that_was_typed_for_another_question_answers_none() {
     person.ended("four", Some("always"));
     person.ended("three", Some("always"));
     assert_eq!(person.screen().matches("wants to run").count(), 1);
+}
+
+#[tokio::test]
+async fn both_ends_of_a_long_command_are_shown_and_all_of_it_on_demand() {
+    let mut person = Person::new();
+    let command = format!("first\n{}; last", "x".repeat(10_000));
+    person.is_asked("c", &command);
+    let screen = anstream::adapter::strip_str(&person.screen()).to_string();
+    assert!(screen.contains("  first\n") && screen.contains("x; last\n"));
+    assert!(screen.contains("\n  ... 6012 characters are left out here, s shows all\n"));
+    person.types("s");
+    person.types("y");
+    assert_eq!(person.answers().await, "c once");
+    let screen = anstream::adapter::strip_str(&person.screen()).to_string();
+    assert!(screen.contains(&"x".repeat(10_000)) && !screen.contains("left out"));
 }
