@@ -72,8 +72,25 @@ pub enum Fold {
     Open,
 }
 
-/// How many lines of a diff a folded card shows.
-const DIFF_LINES: usize = 14;
+/// How many lines of a diff or a message are shown folded.
+const FOLDED_LINES: usize = 14;
+
+/// Returns the lines, or the first of many, as the fold wants it.
+fn folded(
+    mut lines: Vec<Line<'static>>,
+    indent: &str,
+    width: usize,
+    theme: Theme,
+    fold: Fold,
+) -> Vec<Line<'static>> {
+    let left = lines.len().saturating_sub(FOLDED_LINES);
+    if fold == Fold::Folded && left > 0 {
+        lines.truncate(FOLDED_LINES);
+        let more = format!("{indent}... {left} more lines, ctrl+o shows all");
+        lines.push(line(cut(&more, width), theme.dim()));
+    }
+    lines
+}
 
 impl Block {
     /// Returns whether a blank line stands between `before` and this block.
@@ -95,7 +112,10 @@ impl Block {
     pub fn lines(&self, width: usize, theme: Theme, fold: Fold) -> Vec<Line<'static>> {
         match self {
             Self::Header(parts) => joined(parts, width, theme.dim()),
-            Self::User(text) => prefixed(&safe_lines(text), "> ", width, theme.bold()),
+            Self::User(text) => {
+                let lines = prefixed(&safe_lines(text), "> ", width, theme.bold());
+                folded(lines, "  ", width, theme, fold)
+            }
             Self::Answer(text) => markdown::lines(text, width, theme),
             Self::Thinking { text, seconds } => thinking(text, *seconds, width, theme, fold),
             Self::Tool(card) => card.lines(width, theme, fold),
@@ -184,25 +204,15 @@ impl ToolCard {
         let diff = self.diff().map(safe_lines).unwrap_or_default();
         // The first two lines name the file, as the card does.
         let diff = diff.get(2..).unwrap_or_default();
-        let shown = match fold {
-            Fold::Folded => DIFF_LINES,
-            Fold::Open => usize::MAX,
-        };
-        for text in diff.iter().take(shown) {
+        let changes = diff.iter().map(|text| {
             let style = match text.chars().next() {
                 Some('+') => theme.good(),
                 Some('-') => theme.bad(),
                 Some(_) | None => theme.dim(),
             };
-            lines.push(line(cut(&format!("    {text}"), width), style));
-        }
-        if diff.len() > shown {
-            let more = format!(
-                "    ... {} more lines, ctrl+o shows all",
-                diff.len() - shown
-            );
-            lines.push(line(cut(&more, width), theme.dim()));
-        }
+            line(cut(&format!("    {text}"), width), style)
+        });
+        lines.extend(folded(changes.collect(), "    ", width, theme, fold));
         if fold == Fold::Open && diff.is_empty() {
             lines.extend(prefixed(
                 &safe_lines(&self.output),

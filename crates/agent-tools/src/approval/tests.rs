@@ -376,8 +376,8 @@ async fn calls_with_one_id_are_answered_one_after_the_other() {
     );
     assert_ne!(first, "may run");
     assert_eq!(second, "may run");
-    let told = told.lock().unwrap();
-    assert_eq!(*told, ["asked c", "c deny", "asked c", "c once"]);
+    let want = ["asked c", "c deny", "asked c", "c once"];
+    assert_eq!(*told.lock().unwrap(), want);
     // Of two about the same, an answer for good is one for both.
     let (approvals, _) = noted(asking());
     let (first, second, _) = tokio::join!(

@@ -183,6 +183,34 @@ fn both_ends_of_a_long_command_and_unseen_characters_are_shown() {
 }
 
 #[test]
+fn a_long_message_is_printed_folded() {
+    let mut bench = Bench::new(60, 30);
+    let text: Vec<String> = (1..=200).map(|at| format!("line {at}")).collect();
+    bench.event(json!({"type": "message", "entry_id": "m1", "text": text.join("\n")}));
+    let screen = bench.screen();
+    assert!(
+        screen.contains("line 14\n") && !screen.contains("line 15"),
+        "{screen}"
+    );
+    assert!(
+        screen.contains("  ... 186 more lines, ctrl+o shows all"),
+        "{screen}"
+    );
+}
+
+#[test]
+fn a_paste_between_two_interrupts_keeps_the_program() {
+    let mut bench = Bench::new(80, 24);
+    let interrupt = |bench: &mut Bench| bench.key_with(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    interrupt(&mut bench);
+    bench.input(crate::Input::Paste("pasted".to_owned()));
+    interrupt(&mut bench);
+    assert!(bench.state.editor.is_empty() && !bench.asked().contains("Leave"));
+    interrupt(&mut bench);
+    assert!(bench.asked().contains("Leave"));
+}
+
+#[test]
 fn forty_columns_keep_the_bar_and_the_question() {
     let mut bench = Bench::new(40, 20);
     bench.events(&asked_turn());

@@ -105,6 +105,7 @@ fn image_path(text: &str) -> Option<String> {
 
 /// Follows a change of the editor.
 fn typed(state: &mut State) -> Vec<Action> {
+    state.leaving = None;
     state.menu = complete::menu_of(state);
     let wanted = complete::wanted_files(state);
     if wanted.is_some() {

@@ -126,8 +126,9 @@ impl<'a> Lexer<'a> {
             },
             '$' if self.rest().starts_with(['\'', '"']) => {
                 // Of the escapes of `$'...'` nothing is known.
-                let quoted = self.rest()[1..].split('\'').next().unwrap_or_default();
-                self.command.is_opaque |= self.rest().starts_with('\'') && quoted.contains('\\');
+                let quoted = self.rest().strip_prefix('\'');
+                let quoted = quoted.and_then(|rest| rest.split('\'').next());
+                self.command.is_opaque |= quoted.is_some_and(|quoted| quoted.contains('\\'));
             }
             '$' | '`' => self.expansion(letter),
             '#' if self.word.is_none() => {
