@@ -1,6 +1,7 @@
 //! What a running session tells: one event for whatever happens, the same for terminals, programs and hooks.
 
 mod reference;
+mod usage;
 
 use std::borrow::Cow;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use session_model::StopReason;
 
 pub use reference::*;
+pub use usage::TokenUsage;
 
 /// A word of the program's own, such as `done`.
 type Word = Cow<'static, str>;
@@ -357,19 +359,6 @@ pub struct InstructionFile {
     pub note: Option<String>,
 }
 
-/// Tokens that were billed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TokenUsage {
-    /// Prompt tokens that were not cached.
-    pub input: u64,
-    /// Tokens of answers.
-    pub output: u64,
-    /// Prompt tokens read from the cache.
-    pub cache_read: u64,
-    /// Prompt tokens written to the cache.
-    pub cache_write: u64,
-}
-
 /// Returns why an answer ended, as events say it: in the case of our documents.
 pub fn stop_reason_name(reason: &StopReason) -> String {
     match reason {
@@ -379,24 +368,6 @@ pub fn stop_reason_name(reason: &StopReason) -> String {
         | StopReason::Error
         | StopReason::Aborted
         | StopReason::Other(_) => reason.name().to_owned(),
-    }
-}
-
-impl TokenUsage {
-    /// Adds what one answer took.
-    pub fn add(&mut self, usage: &session_model::Usage) {
-        self.input += usage.input;
-        self.output += usage.output;
-        self.cache_read += usage.cache_read;
-        self.cache_write += usage.cache_write;
-    }
-}
-
-impl From<&session_model::Usage> for TokenUsage {
-    fn from(usage: &session_model::Usage) -> Self {
-        let mut tokens = Self::default();
-        tokens.add(usage);
-        tokens
     }
 }
 

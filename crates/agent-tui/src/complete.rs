@@ -45,9 +45,9 @@ pub fn menu_of(state: &State) -> Option<Menu> {
 /// Returns what the menu says about it: what is the case now, or what it does.
 fn about(command: SlashCommand, state: &State) -> String {
     let context = state.context;
-    let used = context.and_then(|context| {
-        let percent = (context.tokens * 100).checked_div(context.window)?;
-        Some(format!("context {percent}% used"))
+    let used = context.filter(|context| context.window > 0).map(|context| {
+        let percent = TokenCount(context.tokens).percent_of(TokenCount(context.window));
+        format!("context {percent}% used")
     });
     let now = match command {
         SlashCommand::Compact => used,

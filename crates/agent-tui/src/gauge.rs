@@ -70,7 +70,8 @@ impl Gauge {
 
     /// Returns whether compaction is near: less than 15 percent of the way is left.
     pub fn is_close(&self) -> bool {
-        let near = |at: u64| self.figures.tokens >= at - at * 15 / 100;
+        let near =
+            |at: u64| self.figures.tokens >= at.saturating_sub(TokenCount(at).scaled(15, 100).0);
         self.figures.threshold.is_some_and(near)
     }
 }

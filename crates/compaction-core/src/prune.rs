@@ -173,7 +173,7 @@ pub fn plan_prune_for_context(
             .skip_while(|(id, _)| **id != first.entry_id);
         let following: TokenCount = following.map(|(_, message)| counter.message(message)).sum();
         let rewritten = following.saturating_sub(saved);
-        if saved.0 * REQUESTS_TO_PAY / 10 < rewritten.scaled(23, 20).0 {
+        if saved.scaled(REQUESTS_TO_PAY, 10) < rewritten.scaled(23, 20) {
             return Err(NothingToPrune::CacheCosts { saved, rewritten });
         }
     }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use compaction_core::{CompactionLoss, LossKind, prose_of};
-use session_model::Compaction;
+use session_model::{Compaction, TokenCount};
 
 use crate::gate::Gate;
 use crate::markdown;
@@ -79,10 +79,10 @@ pub(crate) fn compaction(facts: Facts<'_>, gate: &Gate<'_>) -> String {
             true => format!("{} more", short(sizes.after.saturating_sub(sizes.before))),
             false => format!("{} less", short(sizes.before.saturating_sub(sizes.after))),
         },
-        percent: (sizes.after.0 * 100)
-            .checked_div(sizes.before.0)
-            .unwrap_or(100)
-            .min(100),
+        percent: match sizes.before {
+            TokenCount::ZERO => 100,
+            before => sizes.after.percent_of(before).min(100),
+        },
         rows,
         lost_title: facts.loss.map(lost_title).unwrap_or_default(),
         lost,

@@ -108,8 +108,8 @@ pub(crate) fn timeline(points: &[(usize, u64)], marks: &[Mark]) -> String {
         (kind.name(), if count == 1 { one } else { several }, count)
     });
     let grid = [1, 2, 3, 4].map(|part| {
-        let tokens = top * part / 4;
-        (y(tokens), short(TokenCount(tokens)).replace(".0", ""))
+        let tokens = TokenCount(top).scaled(part, 4);
+        (y(tokens.0), short(tokens).replace(".0", ""))
     });
     let drawing = Drawing {
         area: format!("0,{HEIGHT} {line} {WIDTH},{HEIGHT}"),
@@ -144,15 +144,15 @@ fn chosen(points: &[(usize, u64)]) -> Vec<usize> {
 
 /// Returns the next round number from which four lines of a grid are round too.
 fn round_up(tokens: u64) -> u64 {
-    let mut step = 4;
+    let mut step: u64 = 4;
     loop {
         for factor in [1, 2, 4, 5, 8] {
-            let top = step * factor;
+            let top = step.saturating_mul(factor);
             if top >= tokens {
                 return top;
             }
         }
-        step *= 10;
+        step = step.saturating_mul(10);
     }
 }
 
@@ -185,8 +185,8 @@ mod tests {
     #[test]
     fn the_grid_is_round() {
         assert_eq!(
-            [3, 70, 167_000, 200_001].map(round_up),
-            [4, 80, 200_000, 320_000]
+            [3, 70, 167_000, 200_001, 1 << 62, u64::MAX].map(round_up),
+            [4, 80, 200_000, 320_000, 8_000_000_000_000_000_000, u64::MAX]
         );
     }
 }

@@ -217,7 +217,7 @@ impl<'a> Emitter<'a> {
             usage: Some(usage), ..
         }) = draft.message()
         {
-            self.report.add_usage(*usage);
+            self.report.usage += *usage;
         }
         let answer = self.write(id, place, &EntryDraft::Message(Box::new(draft)))?;
         self.results(answer, place, results)
@@ -232,7 +232,7 @@ impl<'a> Emitter<'a> {
         later: LaterPlace,
         results: Vec<(PendingCall, Option<CallResult>)>,
     ) -> Result<(EntryId, EntryId), ImportError> {
-        self.report.add_usage(answer.usage.unwrap_or_default());
+        self.report.usage += answer.usage.unwrap_or_default();
         let written = self.short(id, place, |line, stamp| {
             short_answer(line, stamp, answer, later);
         })?;
@@ -369,7 +369,7 @@ impl<'a> Emitter<'a> {
         kind: &str,
         usage: Usage,
     ) -> Result<EntryId, ImportError> {
-        self.report.add_usage(usage);
+        self.report.usage += usage;
         let parent = Some(place.parent.clone());
         self.entry("", parent, place.at, "usage", |line, stamp| {
             let usage = json!({

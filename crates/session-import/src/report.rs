@@ -92,19 +92,6 @@ impl ImportReport {
     pub(crate) fn lose(&mut self, what: &str) {
         count(&mut self.losses, what);
     }
-
-    pub(crate) fn add_usage(&mut self, usage: Usage) {
-        let total = &mut self.usage;
-        for (sum, part) in [
-            (&mut total.input, usage.input),
-            (&mut total.output, usage.output),
-            (&mut total.cache_read, usage.cache_read),
-            (&mut total.cache_write, usage.cache_write),
-            (&mut total.total_tokens, usage.total_tokens),
-        ] {
-            *sum = sum.saturating_add(part);
-        }
-    }
 }
 
 /// The most types that are counted by name; a hostile file could have a new one on each line.

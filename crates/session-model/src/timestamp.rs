@@ -19,6 +19,11 @@ impl Timestamp {
         self.0
     }
 
+    /// Returns how many milliseconds after `earlier` this is.
+    pub const fn millis_since(self, earlier: Self) -> i64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// Returns the point that an ISO 8601 text names, or `None` when it names none.
     pub fn parse(text: &str) -> Option<Self> {
         usual(text.as_bytes()).map(Self).or_else(|| {
@@ -125,6 +130,13 @@ mod tests {
             let want = want.map(jiff::Timestamp::as_millisecond);
             assert_eq!(Timestamp::parse(text).map(Timestamp::as_millis), want);
         }
+    }
+
+    #[test]
+    fn the_time_between_two_points_saturates() {
+        let [first, last] = [i64::MIN, i64::MAX].map(Timestamp::from_millis);
+        assert_eq!(last.millis_since(first), i64::MAX);
+        assert_eq!(first.millis_since(last), i64::MIN);
     }
 
     #[test]

@@ -113,9 +113,10 @@ impl Recall {
         let count = |this: &Self| ScriptAware.text(&this.to_text(request));
         let entries = self.matching.clamp(1, request.entries.max(1)) as u64;
         let each = request.tokens.0.saturating_sub(LEAD) / entries;
-        let bytes = each.saturating_sub(HEAD) * BYTES_PER_TOKEN;
+        let tokens = TokenCount(each.saturating_sub(HEAD));
         for percent in WIDTHS {
-            let width = (bytes * percent / 100).clamp(LEAST_WIDTH, MOST_WIDTH);
+            let width = tokens.scaled(BYTES_PER_TOKEN * percent, 100);
+            let width = width.0.clamp(LEAST_WIDTH, MOST_WIDTH);
             self.found = build(usize::try_from(width).unwrap_or(usize::MAX));
             if count(self) <= request.tokens {
                 return;

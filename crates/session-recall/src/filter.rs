@@ -145,14 +145,13 @@ impl Places {
         }
         let branch = branch.map(|end| {
             let mut on = vec![false; tree.len()];
+            on[end.as_usize()] = true;
+            for index in tree.parents_first() {
+                let parent = tree.parent(index);
+                on[index.as_usize()] |= parent.is_some_and(|parent| on[parent.as_usize()]);
+            }
             for at in std::iter::successors(Some(end), |at| tree.parent(*at)) {
                 on[at.as_usize()] = true;
-            }
-            // Children mostly stand behind their parents; those that do not are not searched.
-            for index in tree.indices().skip(end.as_usize() + 1) {
-                let parent = tree.parent(index);
-                let follows = parent.is_some_and(|parent| parent >= end && on[parent.as_usize()]);
-                on[index.as_usize()] |= follows;
             }
             on
         });

@@ -147,6 +147,20 @@ fn what_fits_far_less_is_counted_and_not_shown() {
 }
 
 #[test]
+fn a_budget_may_be_the_largest_number() {
+    let tree = tree_of(&[user("the lexer")]);
+    let words = || Query::Words("lexer");
+    let found = |tokens| {
+        let wanted = RecallRequest {
+            tokens: TokenCount(tokens),
+            ..request(words())
+        };
+        search(&tree, &wanted).to_text(&wanted)
+    };
+    assert_eq!(found(u64::MAX), found(10_000));
+}
+
+#[test]
 fn recency_breaks_ties_only() {
     let tree = tree_of(&[
         user("zebra zebra and nothing else, at all"),

@@ -176,14 +176,11 @@ fn branches(path: &SessionPath<'_>) -> Vec<BranchRow> {
     let labels = tree.labels();
     let mut depths = vec![0_usize; tree.len()];
     let mut labelled: Vec<Option<&String>> = vec![None; tree.len()];
-    // Parents that come later in the file are rare; a second pass settles them.
-    for _ in 0..2 {
-        for index in tree.indices() {
-            let parent = tree.parent(index).map(EntryIndex::as_usize);
-            depths[index.as_usize()] = parent.map_or(0, |parent| depths[parent]) + 1;
-            let own = labels.get(tree.id(index));
-            labelled[index.as_usize()] = own.or(parent.and_then(|parent| labelled[parent]));
-        }
+    for index in tree.parents_first() {
+        let parent = tree.parent(index).map(EntryIndex::as_usize);
+        depths[index.as_usize()] = parent.map_or(0, |parent| depths[parent]) + 1;
+        let own = labels.get(tree.id(index));
+        labelled[index.as_usize()] = own.or(parent.and_then(|parent| labelled[parent]));
     }
     let rows = tree.leaves().into_iter().map(|leaf| BranchRow {
         entries: depths[leaf.as_usize()],

@@ -65,8 +65,9 @@ impl AgentSession {
         let mut entries = prepared.entries;
         let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
         entries.result.prepared = true;
-        entries.result.tokens_before += followed;
-        entries.result.tokens_after += followed;
+        let result = &mut entries.result;
+        result.tokens_before = result.tokens_before.saturating_add(followed);
+        result.tokens_after = result.tokens_after.saturating_add(followed);
         // The entry tells of the session as it is now; whoever undoes it wants what was said meanwhile.
         let leaf = leaf_name(&*self.store);
         if let Some(draft) = summary_draft(&mut entries.drafts) {
@@ -77,7 +78,7 @@ impl AgentSession {
             ];
             add_details(draft, &details);
             if let EntryDraft::Compaction(compaction) = draft {
-                compaction.tokens_before += followed;
+                compaction.tokens_before = compaction.tokens_before.saturating_add(followed);
             }
         }
         entries.lands = true;
@@ -104,7 +105,8 @@ impl AgentSession {
             )
         });
         let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
-        let after = prepared.entries.result.tokens_after + followed;
+        let after = prepared.entries.result.tokens_after;
+        let after = after.saturating_add(followed);
         // One that would not land is no better than a new one.
         let lands = self
             .threshold()

@@ -4,7 +4,7 @@ use compaction_core::{
     PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, plan_prune_for_context,
     threshold,
 };
-use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind};
+use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, Timestamp};
 
 use crate::event::SessionEvent;
 use crate::machine::{CheckPoint, CheckResult};
@@ -99,9 +99,9 @@ impl AgentSession {
             },
             _ => None,
         });
-        let now = jiff::Timestamp::now().as_millisecond();
+        let now = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
         match answered {
-            Some(answered) => PromptCache::of_age(now - answered.as_millis()),
+            Some(answered) => PromptCache::of_age(now.millis_since(answered)),
             None => PromptCache::Cold,
         }
     }

@@ -117,7 +117,8 @@ impl Chosen {
         if self.drafts.is_empty() {
             return;
         }
-        entries.result.tokens_before += self.freed.0;
+        let freed = self.freed.0;
+        entries.result.tokens_before = entries.result.tokens_before.saturating_add(freed);
         match summary_draft(&mut entries.drafts) {
             Some(draft) => {
                 let before = entries.result.tokens_before;
@@ -127,7 +128,7 @@ impl Chosen {
                 ];
                 add_details(draft, &details);
                 if let EntryDraft::Compaction(compaction) = draft {
-                    compaction.tokens_before += self.freed.0;
+                    compaction.tokens_before = compaction.tokens_before.saturating_add(freed);
                 }
             }
             None => entries.drafts.iter_mut().for_each(|draft| self.mark(draft)),

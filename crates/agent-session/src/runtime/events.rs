@@ -169,7 +169,7 @@ impl Events {
     /// Adds what an answer took.
     pub fn spend(&self, usage: &Usage, cost: Option<f64>) {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        spent.usage.add(usage);
+        spent.usage += TokenUsage::from(usage);
         if let Some(cost) = cost {
             *spent.cost_usd.get_or_insert(0.0) += cost;
         }

@@ -58,7 +58,7 @@ impl CompactionJob {
             let verdict = review.wait();
             self.events.send(SessionEvent::CompactionReview {
                 summary: summary.clone(),
-                tokens_before: plan.tokens_in_context().0 + self.chosen.freed.0,
+                tokens_before: (plan.tokens_in_context() + self.chosen.freed).0,
                 tokens_after: applied.tokens_after.0,
                 error: error.take(),
             });

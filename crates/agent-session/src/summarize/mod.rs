@@ -243,13 +243,10 @@ impl Run<'_> {
             Some(cost) => *self.report.cost_usd.get_or_insert(0.0) += cost,
             None => self.report.cost_is_partial = true,
         }
-        let total = &mut self.report.usage;
-        total.input += usage.input;
-        total.output += usage.output;
-        total.cache_read += usage.cache_read;
-        total.cache_write += usage.cache_write;
-        total.total_tokens += usage.context_tokens();
-        total.incomplete |= usage.incomplete;
+        self.report.usage += Usage {
+            total_tokens: usage.context_tokens(),
+            ..*usage
+        };
     }
 }
 

@@ -158,11 +158,12 @@ fn cached(context: &SessionContext) -> Option<String> {
             _ => None,
         });
     let usage = usages.next_back()?;
-    let prompt = usage.prompt_tokens();
-    let percent = (usage.cache_read * 100).checked_div(prompt)?;
+    let prompt =
+        Some(TokenCount(usage.prompt_tokens())).filter(|prompt| *prompt > TokenCount::ZERO)?;
+    let percent = TokenCount(usage.cache_read).percent_of(prompt);
     Some(format!(
         "Cache   {} of {} reused ({percent}%), measured at the last answer",
         tokens(TokenCount(usage.cache_read)),
-        tokens(TokenCount(prompt))
+        tokens(prompt)
     ))
 }

@@ -133,16 +133,15 @@ fn refused(state: &mut State, purpose: &Purpose, kind: RefusalKind, message: Str
 
 fn cost(report: &StateReport) -> Vec<String> {
     let usage = &report.usage;
-    let read = usage.input + usage.cache_read + usage.cache_write;
+    let read = TokenCount(usage.prompt_tokens());
     let cost = match report.cost_usd {
         Some(cost) => format!("${cost:.4}"),
         None => "prices are not known".to_owned(),
     };
-    let figure = |count: u64| tokens(TokenCount(count));
-    let cached = (usage.cache_read * 100).checked_div(read).unwrap_or(0);
+    let cached = TokenCount(usage.cache_read).percent_of(read);
     vec![
         format!("cost of this run  {cost}"),
-        format!("   read      {} ({cached}% from the cache)", figure(read)),
-        format!("   written   {}", figure(usage.output)),
+        format!("   read      {} ({cached}% from the cache)", tokens(read)),
+        format!("   written   {}", tokens(TokenCount(usage.output))),
     ]
 }

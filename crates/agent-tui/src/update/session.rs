@@ -268,10 +268,7 @@ fn report(report: Report) -> Action {
 
 fn add_usage(state: &mut State, usage: &agent_session::event::TokenUsage, cost: Option<f64>) {
     let spent = &mut state.spent;
-    spent.usage.input += usage.input;
-    spent.usage.output += usage.output;
-    spent.usage.cache_read += usage.cache_read;
-    spent.usage.cache_write += usage.cache_write;
+    spent.usage += *usage;
     if let Some(cost) = cost {
         *spent.cost_usd.get_or_insert(0.0) += cost;
     }

@@ -23,6 +23,9 @@ pub(crate) fn uuid(texts: &[&str]) -> String {
     format!("{a}-{b}-8{c}-8{d}-{e}")
 }
 
+/// The bits of an id that are its time and counter.
+const NUMBER: u64 = 0xffff_ffff_ffff;
+
 /// Ids as opencode makes them: 48 bits of time and a counter, then letters.
 pub(super) struct TimeIds {
     seed: String,
@@ -37,7 +40,7 @@ impl TimeIds {
     /// Returns an id with a prefix, which sorts behind all before it.
     pub fn next(&mut self, prefix: &str, at: Timestamp) -> String {
         let time = u64::try_from(at.as_millis()).unwrap_or(0);
-        self.last = (self.last + 1).max(time.wrapping_mul(0x1000) + 1);
+        self.last = (self.last + 1).max((time.wrapping_mul(0x1000) & NUMBER) + 1);
         self.id(prefix, self.last)
     }
 
@@ -49,7 +52,7 @@ impl TimeIds {
 
     fn id(&self, prefix: &str, number: u64) -> String {
         const LETTERS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-        let number = number & 0xffff_ffff_ffff;
+        let number = number & NUMBER;
         let mut rest = hash(&[&self.seed, prefix, &number.to_string()]);
         let mut letters = String::new();
         for _ in 0..14 {

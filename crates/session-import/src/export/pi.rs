@@ -49,25 +49,31 @@ pub(super) fn export(
     let mut places: BTreeMap<u64, usize> = BTreeMap::new();
     let mut fresh = fresh_ids(tree);
     // The id under which the children of each entry stand.
-    let mut stands: Vec<Option<String>> = Vec::with_capacity(tree.len());
+    let mut stands: Vec<Option<String>> = vec![None; tree.len()];
     let mut last = None;
-    for index in tree.indices() {
+    for index in tree.parents_first() {
         let above = tree.parent(index);
         let parent = above.and_then(|above| stands[above.as_usize()].clone());
         let Some(kept) = kept(tree, index, &calls, &results, &mut report)? else {
             let is_boundary = tree.kind(index) == EntryKind::ResetBoundary;
-            stands.push(parent.filter(|_| !is_boundary));
+            stands[index.as_usize()] = parent.filter(|_| !is_boundary);
             continue;
         };
         if let Some(first) = places.get(&kept.digest()) {
             report.lose("entry that is written twice");
-            stands.push(stands[*first].clone());
+            stands[index.as_usize()] = stands[*first].clone();
             continue;
         }
         places.insert(kept.digest(), index.as_usize());
         report.wrote(&kept.kind);
-        let is_same = parent.as_deref() == above.map(|above| tree.id(above));
-        match is_same && !tree.is_orphan(index) {
+        let is_same = match &parent {
+            Some(parent) => {
+                let is_above = above.is_some_and(|above| tree.id(above) == parent);
+                is_above && !tree.is_orphan(index)
+            }
+            None => kept.line.contains(r#""parentId":null"#),
+        };
+        match is_same {
             true => writeln!(out, "{}", kept.line)?,
             false => writeln!(out, "{}", with_parent(&kept.line, parent.as_deref()))?,
         }
@@ -84,7 +90,7 @@ pub(super) fn export(
             below = id;
         }
         last = Some(below.clone());
-        stands.push(Some(below));
+        stands[index.as_usize()] = Some(below);
     }
     if !report.written.contains_key("message") {
         return Err(ExportError::Empty);

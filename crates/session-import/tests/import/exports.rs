@@ -110,6 +110,55 @@ fn pi_gets_each_entry_once_and_calls_with_their_results() {
     "#);
 }
 
+/// Returns a session of these entries, each with its id, its parent and its message.
+fn session(entries: &[(&str, Option<&str>, serde_json::Value)]) -> Decoded {
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    let lines = entries.iter().map(|(id, parent, message)| {
+        serde_json::json!({
+            "type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
+        })
+    });
+    let lines: String = lines.map(|line| format!("\n{line}")).collect();
+    decode_bytes(format!("{header}{lines}\n").into_bytes())
+}
+
+#[test]
+fn parents_that_are_written_later_come_before_their_children_for_pi() {
+    let user = |text: &str| serde_json::json!({ "role": "user", "content": text, "timestamp": 1 });
+    for entries in [
+        [
+            ("b", Some("a"), user("2")),
+            ("a", None, user("1")),
+            ("c", Some("b"), user("3")),
+        ],
+        // A ring is opened when the session is read.
+        [
+            ("a", Some("c"), user("1")),
+            ("b", Some("a"), user("2")),
+            ("c", Some("b"), user("3")),
+        ],
+    ] {
+        let decoded = session(&entries);
+        let (bytes, _) = exported(Target::Pi, &decoded);
+        let again = decode_bytes(bytes);
+        assert!(again.diagnostics.is_empty(), "{:?}", again.diagnostics);
+        assert_eq!(context(&again), context(&decoded));
+    }
+}
+
+#[test]
+fn the_largest_figures_are_exported() {
+    let answer = serde_json::json!({
+        "role": "assistant", "content": "text", "stopReason": "stop", "timestamp": i64::MAX,
+        "usage": { "input": u64::MAX, "output": u64::MAX, "cacheRead": u64::MAX, "cacheWrite": u64::MAX },
+    });
+    let decoded = session(&[("a", None, answer.clone()), ("b", Some("a"), answer)]);
+    for target in [Target::Pi, Target::Codex, Target::Opencode] {
+        let (bytes, _) = exported(target, &decoded);
+        assert!(!bytes.is_empty());
+    }
+}
+
 /// Imports what was exported again.
 fn round(format: Format, bytes: Vec<u8>) -> Decoded {
     assert_eq!(detect(&bytes), Some(format));

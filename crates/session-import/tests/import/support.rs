@@ -180,12 +180,7 @@ fn usage_of(decoded: &Decoded) -> Usage {
             },
             _ => None,
         };
-        let usage = usage.unwrap_or_default();
-        total.input += usage.input;
-        total.output += usage.output;
-        total.cache_read += usage.cache_read;
-        total.cache_write += usage.cache_write;
-        total.total_tokens += usage.total_tokens;
+        total += usage.unwrap_or_default();
     }
     total
 }

@@ -6,6 +6,7 @@ mod json_text;
 mod system;
 mod wire;
 
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -230,6 +231,22 @@ pub struct Usage {
     /// broke off before the service did.
     #[serde(skip)]
     pub incomplete: bool,
+}
+
+impl AddAssign for Usage {
+    /// Adds up what several answers took, at most to the largest number.
+    fn add_assign(&mut self, other: Self) {
+        for (sum, part) in [
+            (&mut self.input, other.input),
+            (&mut self.output, other.output),
+            (&mut self.cache_read, other.cache_read),
+            (&mut self.cache_write, other.cache_write),
+            (&mut self.total_tokens, other.total_tokens),
+        ] {
+            *sum = sum.saturating_add(part);
+        }
+        self.incomplete = self.incomplete || other.incomplete;
+    }
 }
 
 impl Usage {

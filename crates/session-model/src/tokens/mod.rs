@@ -31,6 +31,12 @@ impl TokenCount {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// Returns how many hundredths of `whole` this is, rounded down.
+    #[must_use]
+    pub fn percent_of(self, whole: Self) -> u64 {
+        self.scaled(100, whole.0).0
+    }
+
     /// Returns `self * numerator / denominator`, rounded down.
     #[must_use]
     pub fn scaled(self, numerator: u64, denominator: u64) -> Self {

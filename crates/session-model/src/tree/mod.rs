@@ -128,6 +128,22 @@ impl SessionTree {
         (0..self.rows.len() as u32).map(EntryIndex)
     }
 
+    /// Returns all entries in the order of the file, but parents that are written later before their children.
+    pub fn parents_first(&self) -> Vec<EntryIndex> {
+        let mut order = Vec::with_capacity(self.len());
+        let mut placed = vec![false; self.len()];
+        for index in self.indices() {
+            let start = order.len();
+            let chain = std::iter::successors(Some(index), |at| self.parent(*at));
+            order.extend(chain.take_while(|at| !placed[at.as_usize()]));
+            order[start..].reverse();
+            order[start..]
+                .iter()
+                .for_each(|at| placed[at.as_usize()] = true);
+        }
+        order
+    }
+
     /// Returns the leaf after opening: the last entry in the order of the file.
     pub fn leaf(&self) -> Leaf {
         match self.rows.len() {

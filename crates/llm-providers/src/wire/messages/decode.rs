@@ -182,29 +182,25 @@ impl Decoder {
             .iter()
             .filter(|step| step["type"] == "compaction")
         {
-            let add = |field: &mut u64, name: &str| {
-                *field = field.saturating_add(count(&step[name]).unwrap_or_default());
+            let of = |name: &str| count(&step[name]).unwrap_or_default();
+            spent += Usage {
+                input: of("input_tokens"),
+                output: of("output_tokens"),
+                cache_read: of("cache_read_input_tokens"),
+                cache_write: of("cache_creation_input_tokens"),
+                ..Usage::default()
             };
-            add(&mut spent.input, "input_tokens");
-            add(&mut spent.output, "output_tokens");
-            add(&mut spent.cache_read, "cache_read_input_tokens");
-            add(&mut spent.cache_write, "cache_creation_input_tokens");
         }
         self.compaction_usage = spent;
     }
 
     fn answer(&mut self) -> Answer {
-        let (own, spent) = (self.usage, self.compaction_usage);
+        let mut usage = self.usage;
+        usage += self.compaction_usage;
         let mut answer = Answer {
             id: self.id.take(),
             model: self.model.take(),
-            usage: Usage {
-                input: own.input.saturating_add(spent.input),
-                output: own.output.saturating_add(spent.output),
-                cache_read: own.cache_read.saturating_add(spent.cache_read),
-                cache_write: own.cache_write.saturating_add(spent.cache_write),
-                ..own
-            },
+            usage,
             ..Answer::default()
         };
         for (_, piece) in std::mem::take(&mut self.pieces) {
