@@ -4,12 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use agent_session::runtime::{Ask, Reply};
 use llm_providers::CancellationToken;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::LocalSet;
 
 use crate::editor::Editor;
@@ -27,6 +28,9 @@ const VERSION: u64 = 1;
 
 /// How many requests are worked on at a time.
 const REQUESTS: usize = 256;
+
+/// How many requests are unanswered before no more lines are read: the editor does not read, or asks too fast.
+const UNANSWERED: usize = 2 * REQUESTS;
 
 /// How many sessions a page of the list has.
 const PAGE: usize = 100;
@@ -47,14 +51,15 @@ pub async fn serve(
         prompts: RefCell::default(),
         working: Cell::new(0),
     });
+    let unanswered = Arc::new(Semaphore::new(UNANSWERED));
     let serving = async {
         loop {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => break,
                 () = server.editor.gone() => break,
-                line = lines.recv() => match line {
-                    Some(line) => server.line(&line),
+                next = next_line(&mut lines, &unanswered) => match next {
+                    Some((line, unanswered)) => server.line(&line, unanswered),
                     None => break,
                 },
             }
@@ -66,6 +71,18 @@ pub async fn serve(
         }
     };
     LocalSet::new().run_until(serving).await;
+}
+
+/// A request that has no answer yet.
+type Unanswered = OwnedSemaphorePermit;
+
+/// Returns the next line once there is room for one more request.
+async fn next_line(
+    lines: &mut mpsc::Receiver<Line>,
+    unanswered: &Arc<Semaphore>,
+) -> Option<(Line, Unanswered)> {
+    let room = unanswered.clone().acquire_owned().await.ok()?;
+    Some((lines.recv().await?, room))
 }
 
 /// What all requests share.
@@ -84,7 +101,7 @@ struct Server {
 type Begins = Option<(Pump, Rc<Running>)>;
 
 impl Server {
-    fn line(self: &Rc<Self>, line: &Line) {
+    fn line(self: &Rc<Self>, line: &Line, unanswered: Unanswered) {
         let incoming = match line {
             Line::Whole(line) => parse(line),
             Line::TooLong => {
@@ -93,7 +110,9 @@ impl Server {
             }
         };
         match incoming {
-            Ok(Incoming::Request { id, method, params }) => self.begin(id, method, params),
+            Ok(Incoming::Request { id, method, params }) => {
+                self.begin(id, method, params, unanswered)
+            }
             Ok(Incoming::Notification { method, params }) => {
                 // After the requests before it: a prompt may have come in the same moment.
                 let server = self.clone();
@@ -101,20 +120,23 @@ impl Server {
             }
             Ok(Incoming::Answer { id, result }) => self.editor.answered(id, result.ok()),
             Ok(Incoming::Nothing) => {}
-            Err((id, failure)) => self.respond(&id, Err(failure)),
+            Err((id, failure)) => self.refuse(&id, failure, unanswered),
         }
     }
 
-    /// Writes an answer, without holding up the lines that come.
-    fn respond(self: &Rc<Self>, id: &Value, result: Result<Value, Failure>) {
-        let (editor, line) = (self.editor.clone(), answer(id, result));
-        tokio::task::spawn_local(async move { editor.send(line).await });
+    /// Writes why there is no answer, without holding up the lines that come.
+    fn refuse(self: &Rc<Self>, id: &Value, failure: Failure, unanswered: Unanswered) {
+        let (editor, line) = (self.editor.clone(), answer(id, Err(failure)));
+        tokio::task::spawn_local(async move {
+            editor.send(line).await;
+            drop(unanswered);
+        });
     }
 
-    fn begin(self: &Rc<Self>, id: Value, method: String, params: Value) {
+    fn begin(self: &Rc<Self>, id: Value, method: String, params: Value, unanswered: Unanswered) {
         if self.working.get() >= REQUESTS {
             let text = format!("{REQUESTS} requests are worked on; wait for one of them");
-            return self.respond(&id, Err(Failure::failed(text)));
+            return self.refuse(&id, Failure::failed(text), unanswered);
         }
         self.working.set(self.working.get() + 1);
         let server = self.clone();
@@ -127,6 +149,7 @@ impl Server {
             server.prompts.borrow_mut().remove(&key);
             server.working.set(server.working.get() - 1);
             server.editor.send(answer(&id, result)).await;
+            drop(unanswered);
             if let Some((pump, running)) = begins {
                 let commands = json!({ "sessionUpdate": "available_commands_update", "availableCommands": prompt::commands() });
                 server.tell(&running, commands).await;
@@ -371,4 +394,57 @@ fn opening(wanted: Wanted, cwd: &Path, servers: Vec<McpServer>) -> Result<Openin
         cwd: cwd.to_owned(),
         servers: servers.collect::<Result<_, _>>()?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Listed;
+
+    struct Nothing;
+
+    impl Sessions for Nothing {
+        fn open(&self, _: &Opening) -> Result<Opened, String> {
+            Err("there is none".to_owned())
+        }
+
+        fn list(&self, _: Option<&Path>) -> Result<Vec<Listed>, String> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Returns how many of these requests are read, of an editor that reads nothing.
+    async fn read_requests(request: &str) -> usize {
+        let (asking, lines) = mpsc::channel(1);
+        let (out, _unread) = mpsc::channel(1);
+        let serving = serve(Box::new(Nothing), lines, out, CancellationToken::new());
+        let asking = async {
+            let mut read = 0;
+            let mut idle = 0;
+            while idle < 1000 && read < 10_000 {
+                match asking.try_send(Line::Whole(request.into())) {
+                    Ok(()) => (read, idle) = (read + 1, 0),
+                    Err(_) => idle += 1,
+                }
+                tokio::task::yield_now().await;
+            }
+            read
+        };
+        tokio::select! {
+            read = asking => read,
+            () = serving => panic!("the editor is there"),
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_of_an_editor_that_does_not_read_stay_in_its_pipe() {
+        for request in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}"#,
+            "garbage",
+        ] {
+            let read = read_requests(request).await;
+            assert!(read <= UNANSWERED + 4, "{read} of {request}");
+        }
+    }
 }

@@ -29,6 +29,9 @@ use agent_session::{EventReceiver, SessionHandle};
 /// How many bytes of lines wait for somebody to read before no more are taken from the session.
 const BACKLOG: usize = EVENT_BYTES;
 
+/// How many requests wait for their answers before no more are read, while nobody reads.
+const REQUESTS: usize = 256;
+
 /// A session that is driven.
 pub struct Session {
     /// Commands it.
@@ -76,8 +79,8 @@ struct Driver {
     redactor: Arc<Redactor>,
     /// Lines for which there is no room yet, so that whoever does not read is still heard.
     waiting: VecDeque<String>,
-    /// How many bytes they take. Above [`BACKLOG`] events stay with the session, which waits once it has too many;
-    /// above twice that, requests stay in standard input.
+    /// How many bytes they take. Above [`BACKLOG`] events and answers stay with the session, which waits once it has
+    /// too many events; above twice that, or after [`REQUESTS`] requests, the others stay in standard input.
     waiting_bytes: usize,
     /// The events that are sent; all of them unless named.
     subscribed: Option<Vec<String>>,
@@ -109,7 +112,8 @@ impl Driver {
         loop {
             // Who has cancelled waits for the end, and what is left to tell is bounded.
             let has_room = self.waiting_bytes <= BACKLOG || self.interrupted;
-            let listens = self.waiting_bytes <= 2 * BACKLOG;
+            let answers = has_room || self.pending.len() < REQUESTS;
+            let listens = self.waiting_bytes <= 2 * BACKLOG && answers;
             tokio::select! {
                 biased;
                 event = self.events.recv(), if has_room => match event {

@@ -5,7 +5,7 @@
 //! people is [`reference()`], for programs [`schema_text`].
 //!
 //! **Invariants.** Every request that was read is answered. No answer comes before the events that led to it. Whoever
-//! reads slowly holds up neither the session nor its own requests. Keys are removed from what is sent.
+//! reads slowly does not hold up the session; after some hundred unread answers its requests wait. Keys are removed from what is sent.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

@@ -216,8 +216,8 @@ fn no_response_tells_a_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn f13_requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
-    let (handle, _commands) = command_channel();
+async fn requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
+    let (handle, mut commands) = command_channel();
     let (_sender, events) = event_channel();
     let (requests, lines) = tokio::sync::mpsc::channel(1);
     let (output, _unread) = Output::unread_lines();
@@ -232,25 +232,33 @@ async fn f13_requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
         (lines, output),
         CancellationToken::new(),
     );
-    // The response repeats the names.
-    let request = json!({ "type": "subscribe", "events": vec!["text_delta"; 5000] }).to_string();
-    let asking = async {
-        let mut taken = 0;
-        loop {
-            let line = Line::Whole(request.clone().into_bytes());
+    let ask = async |request: &Value, most: usize| {
+        for taken in 0..most {
+            let line = Line::Whole(request.to_string().into_bytes());
             // The clock moves on only where nothing else can happen: nobody takes the request.
             let sent = tokio::time::timeout(Duration::from_secs(1), requests.send(line)).await;
             match sent {
                 Ok(sent) => sent.expect("it is driven on"),
                 Err(_) => return taken,
             }
-            taken += request.len();
-            assert!(taken < 10 * EVENT_BYTES, "{taken} bytes were taken");
         }
+        panic!("{most} requests were taken");
     };
-    let taken = tokio::select! {
-        taken = asking => taken,
+    // The response to this one repeats the names, that to the other one waits for the session.
+    let names = json!({ "type": "subscribe", "events": vec!["text_delta"; 5000] });
+    let few = EVENT_BYTES / names.to_string().len() + 80;
+    let asking = async {
+        for _ in 0..few {
+            let line = Line::Whole(names.to_string().into_bytes());
+            requests.send(line).await.expect("it is driven on");
+        }
+        ask(&json!({ "type": "get_tree" }), 1000).await;
+        ask(&names, 10 * few).await
+    };
+    let answering = async { while commands.recv().await.is_some() {} };
+    tokio::select! {
+        _ = asking => {}
         _ = driven => panic!("the input is open"),
-    };
-    assert!(taken > EVENT_BYTES, "{taken} bytes were taken");
+        () = answering => panic!("the session is open"),
+    }
 }
