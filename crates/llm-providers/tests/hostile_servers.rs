@@ -176,6 +176,31 @@ fn bytes_above_the_limit_end_an_answer() {
     }
 }
 
+#[test]
+fn empty_events_count_as_more_than_their_bytes() {
+    let settings = HttpSettings {
+        answer_limit: 256 << 10,
+        ..HttpSettings::default()
+    };
+    for wire in WIRES {
+        for piece in [
+            "data: {}\n\n",
+            "event: x\ndata: {\"type\":\"ping\"}\n\n",
+            "id\n\n",
+        ] {
+            let empty = Reply::Repeated {
+                status: 200,
+                headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+                head: Vec::new(),
+                piece: piece.into(),
+                bytes: 128 << 10,
+            };
+            let text = read(wire, settings, empty).error.to_string();
+            assert!(text.contains("larger than any answer"), "{wire:?}: {text}");
+        }
+    }
+}
+
 /// Prints what the limits of a default client come to: `cargo test -p llm-providers --test hostile_servers --
 /// --ignored --nocapture`.
 #[test]

@@ -42,6 +42,9 @@ impl StreamErrorCell {
     }
 }
 
+/// What a line of a stream counts at least, in bytes: each event takes memory, whatever is in it.
+const LEAST_LINE: usize = 64;
+
 struct Guard<S> {
     bytes: S,
     call: Call,
@@ -99,7 +102,12 @@ where
 {
     while !guard.over {
         let next = match guard.lines.as_mut().and_then(Lines::next) {
-            Some(line) => guard.in_time().map(|()| Some(line)),
+            Some(line) => {
+                let in_time = guard.in_time();
+                let taken =
+                    in_time.and_then(|()| guard.take(LEAST_LINE.saturating_sub(line.len())));
+                taken.map(|()| Some(line))
+            }
             None => match guard.next().await {
                 Ok(Some(bytes)) => {
                     guard.exchange.received(&bytes);
@@ -149,6 +157,16 @@ impl<S> Guard<S> {
         }
     }
 
+    /// Takes bytes off what an answer may have.
+    fn take(&mut self, bytes: usize) -> Result<(), ProviderError> {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.ok_or_else(|| {
+            let text = "the answer is larger than any answer should be; the rest was not read";
+            self.call.error(ProviderErrorKind::Malformed, text)
+        })?;
+        Ok(())
+    }
+
     fn too_late(&self) -> ProviderError {
         let total = self.call.http.settings.total.as_secs();
         let text = format!("the answer took longer than {total} s");
@@ -178,11 +196,7 @@ where
                 }
             },
         };
-        let Some(left) = self.left.checked_sub(bytes.len()) else {
-            let text = "the answer is larger than any answer should be; the rest was not read";
-            return Err(self.call.error(ProviderErrorKind::Malformed, text));
-        };
-        self.left = left;
+        self.take(bytes.len())?;
         Ok(Some(bytes))
     }
 }
