@@ -23,8 +23,10 @@ pub type IsCancelled = fn() -> bool;
 /// How a file begins that is compressed with Zstandard.
 const ZSTANDARD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
-/// The most bytes that are unpacked; a small file could stand for far more than a disk holds.
+/// The most bytes that are unpacked, and the most for each that is packed: a small file could stand for far more than a
+/// disk holds. Sessions are a tenth to a hundredth of their size.
 const MOST_UNPACKED: u64 = 8 * 1024 * 1024 * 1024;
+const MOST_FOR_A_BYTE: u64 = 1000;
 
 /// Bytes of a session, before anybody knows whose they are.
 pub enum Bytes {
@@ -48,23 +50,30 @@ impl Bytes {
         {
             return Ok(self);
         }
-        let mut packed: Box<dyn BufRead> = match self {
-            Self::Memory(bytes) => Box::new(Cursor::new(bytes)),
-            Self::File => Box::new(BufReader::new(open(path)?)),
-            Self::Unnamed(mut file) => {
-                file.rewind()
-                    .map_err(|error| StoreError::io("read", path, error))?;
-                Box::new(BufReader::new(file))
-            }
+        let failed = |error| StoreError::io("read", path, error);
+        let of_file = |mut file: File| -> std::io::Result<(u64, Box<dyn BufRead>)> {
+            file.rewind()?;
+            Ok((file.metadata()?.len(), Box::new(BufReader::new(file))))
+        };
+        let (length, mut packed): (u64, Box<dyn BufRead>) = match self {
+            Self::Memory(bytes) => (bytes.len() as u64, Box::new(Cursor::new(bytes))),
+            Self::File => of_file(open(path)?).map_err(failed)?,
+            Self::Unnamed(file) => of_file(file).map_err(failed)?,
         };
         let mut kept = Cancellable::new(SpooledTempFile::new(IN_MEMORY), is_cancelled);
-        let mut left = MOST_UNPACKED;
+        let most = length.saturating_mul(MOST_FOR_A_BYTE).min(MOST_UNPACKED);
+        let mut left = most;
         let copied = unpack(&mut packed, &mut left, &mut kept);
         if is_cancelled() {
             return Err(StoreError::Cancelled);
         }
         if let Err(reason) = copied {
-            let reason = format!("compressed with Zstandard, and damaged: {reason}");
+            let reason = match left {
+                0 => format!(
+                    "more than {most} bytes once unpacked; unpack it with zstd -d to read it"
+                ),
+                _ => format!("compressed with Zstandard, and damaged: {reason}"),
+            };
             return Err(StoreError::session(path, reason));
         }
         Ok(Self::of_spooled(kept.into_inner()))

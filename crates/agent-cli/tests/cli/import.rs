@@ -238,6 +238,15 @@ fn compressed_rollouts_are_read_and_forks_find_their_base_in_one() {
             .contains("compressed with Zstandard, and damaged"),
         "{output}"
     );
+    env.write("bomb.jsonl.zst", packed(&vec![b' '; 8 << 20]));
+    let output = env.run(&["inspect", "bomb.jsonl.zst"]);
+    assert_eq!(output.code, Some(4), "{output}");
+    assert!(
+        output
+            .stderr
+            .contains("once unpacked; unpack it with zstd -d"),
+        "{output}"
+    );
 }
 
 #[test]

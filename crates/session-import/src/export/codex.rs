@@ -1,6 +1,7 @@
 //! Codex: a rollout of the older dialect, whose history is its items.
 
 use std::io::Write;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 use session_model::{
@@ -151,7 +152,7 @@ fn items(step: &StepKind, report: &mut ExportReport) -> Vec<Value> {
 
 fn answer_items(
     answer: &AssistantMessage,
-    results: &[Option<ToolResultMessage>],
+    results: &[Option<Rc<ToolResultMessage>>],
     report: &mut ExportReport,
 ) -> Vec<Value> {
     let (mut items, mut outputs) = (Vec::new(), Vec::new());
@@ -177,7 +178,7 @@ fn answer_items(
                     "arguments": call.arguments_text(),
                     "call_id": id,
                 }));
-                calls.push((id, results.next().and_then(Option::as_ref)));
+                calls.push((id, results.next().and_then(Option::as_deref)));
             }
         }
     }

@@ -1,8 +1,11 @@
 //! opencode: the document that `opencode export` prints and `opencode import` takes.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
+use std::rc::Rc;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use session_model::{
     AssistantMessage, Block, Content, EntryId, ImageBlock, Leaf, SessionTree, StopReason,
@@ -44,56 +47,85 @@ pub(super) fn export(
         messages: Vec::new(),
         by_entry: BTreeMap::new(),
         user: String::new(),
-        total: Usage::default(),
         report,
     };
-    for step in &steps {
-        writer.step(step);
-    }
-    if writer.messages.is_empty() {
+    let Some(last) = steps.last() else {
         return Err(ExportError::Empty);
-    }
-    let document = writer.document(tree, begun, steps.last().map_or(begun, |step| step.at));
-    writeln!(out, "{document:#}")?;
+    };
+    let document = Document {
+        info: writer.info(tree, begun, last.at, &total(&steps)),
+        messages: Messages(RefCell::new((&mut writer, steps.iter()))),
+    };
+    serde_json::to_writer_pretty(&mut *out, &document).map_err(io::Error::from)?;
+    writeln!(out)?;
     Ok(writer.report)
+}
+
+/// Returns what all answers took.
+fn total(steps: &[Step]) -> Usage {
+    let mut total = Usage::default();
+    for step in steps {
+        if let StepKind::Answer { answer, .. } = &step.kind {
+            total += answer.usage.unwrap_or_default();
+        }
+    }
+    total
+}
+
+#[derive(Serialize)]
+struct Document<'a, 'b> {
+    info: Value,
+    messages: Messages<'a, 'b>,
+}
+
+/// Messages that are made while they are written: each takes many times the memory of its text.
+struct Messages<'a, 'b>(RefCell<(&'a mut Writer<'b>, std::slice::Iter<'a, Step>)>);
+
+impl Serialize for Messages<'_, '_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (writer, steps) = &mut *self.0.borrow_mut();
+        serializer.collect_seq(steps.flat_map(|step| writer.step(step)))
+    }
 }
 
 struct Writer<'a> {
     ids: TimeIds,
     cwd: &'a str,
     model: Value,
+    /// Those of the present step.
     messages: Vec<Value>,
     /// The message that each entry is in.
     by_entry: BTreeMap<EntryId, String>,
     /// The newest message of the user.
     user: String,
-    total: Usage,
     report: ExportReport,
 }
 
 impl Writer<'_> {
-    fn document(&self, tree: &SessionTree, begun: Timestamp, updated: Timestamp) -> Value {
-        let total = &self.total;
+    fn info(
+        &self,
+        tree: &SessionTree,
+        begun: Timestamp,
+        updated: Timestamp,
+        total: &Usage,
+    ) -> Value {
         let title = tree.name().unwrap_or_else(|| "Imported session".to_owned());
         json!({
-            "info": {
-                "id": self.report.session_id,
-                "slug": "imported-session",
-                "projectID": "global",
-                "directory": self.cwd,
-                "title": title,
-                "agent": AGENT,
-                "model": { "id": self.model["modelID"], "providerID": self.model["providerID"] },
-                "version": VERSION,
-                "cost": 0,
-                "tokens": tokens(total),
-                "time": { "created": begun.as_millis(), "updated": updated.as_millis() },
-            },
-            "messages": self.messages,
+            "id": self.report.session_id,
+            "slug": "imported-session",
+            "projectID": "global",
+            "directory": self.cwd,
+            "title": title,
+            "agent": AGENT,
+            "model": { "id": self.model["modelID"], "providerID": self.model["providerID"] },
+            "version": VERSION,
+            "cost": 0,
+            "tokens": tokens(total),
+            "time": { "created": begun.as_millis(), "updated": updated.as_millis() },
         })
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Step) -> Vec<Value> {
         match &step.kind {
             StepKind::User { content, is_own } => {
                 let id = self.message_id(step);
@@ -106,6 +138,7 @@ impl Writer<'_> {
                 first_kept,
             } => self.compaction(step, summary, first_kept.as_ref()),
         }
+        std::mem::take(&mut self.messages)
     }
 
     fn message_id(&mut self, step: &Step) -> String {
@@ -188,7 +221,7 @@ impl Writer<'_> {
         &mut self,
         step: &Step,
         answer: &AssistantMessage,
-        results: &[Option<ToolResultMessage>],
+        results: &[Option<Rc<ToolResultMessage>>],
     ) {
         let at = step.at;
         if self.user.is_empty() {
@@ -205,10 +238,6 @@ impl Writer<'_> {
         }
         if let Some(usage) = &answer.usage {
             info["tokens"] = tokens(usage);
-            self.total.input += usage.input;
-            self.total.output += usage.output;
-            self.total.cache_read += usage.cache_read;
-            self.total.cache_write += usage.cache_write;
         }
         let failure = answer.error_message.as_deref();
         match &answer.stop_reason {
@@ -243,7 +272,7 @@ impl Writer<'_> {
                     }
                 }
                 Block::ToolCall(call) => {
-                    let result = results.next().and_then(Option::as_ref);
+                    let result = results.next().and_then(Option::as_deref);
                     let part = self.tool(&id, at, &call, result);
                     parts.push(part);
                 }

@@ -1,6 +1,7 @@
 //! The conversation of a branch, step by step: what the model was told, and where compactions stand.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use session_model::{
     AgentMessage, AssistantMessage, Block, CallEvent, Content, ContextRules, EntryBody, EntryId,
@@ -23,7 +24,7 @@ pub(super) enum StepKind {
     /// An answer, with the results of its calls in their order; `None` where a call was interrupted.
     Answer {
         answer: AssistantMessage,
-        results: Vec<Option<ToolResultMessage>>,
+        results: Vec<Option<Rc<ToolResultMessage>>>,
     },
     /// A compaction with what the model is told of it, and the first entry that it kept.
     Compaction {
@@ -133,7 +134,7 @@ impl<'a> Branch<'a> {
                 })
             }));
         }
-        steps_of(&told, report)
+        steps_of(told, report)
     }
 }
 
@@ -147,7 +148,7 @@ struct Told {
     message: LlmMessage,
 }
 
-fn steps_of(told: &[Told], report: &mut ExportReport) -> Vec<Step> {
+fn steps_of(told: Vec<Told>, report: &mut ExportReport) -> Vec<Step> {
     let results: BTreeMap<(usize, String), usize> = {
         let pairs = match_calls(told.iter().map(|told| CallEvent::from(&told.message)));
         let pairs = pairs.into_iter();
@@ -156,45 +157,52 @@ fn steps_of(told: &[Told], report: &mut ExportReport) -> Vec<Step> {
             .collect()
     };
     let taken: BTreeSet<usize> = results.values().copied().collect();
-    let result_at = |place: usize| match &told[place].message {
-        LlmMessage::ToolResult(result) => Some(result.clone()),
-        _ => None,
-    };
+    let (answering, told): (Vec<_>, Vec<_>) = told
+        .into_iter()
+        .enumerate()
+        .partition(|(place, _)| taken.contains(place));
+    let answering = answering.into_iter().map(|(place, said)| {
+        let result = match said.message {
+            LlmMessage::ToolResult(result) => Some(Rc::new(result)),
+            _ => None,
+        };
+        (place, result)
+    });
+    let answering: BTreeMap<usize, Option<Rc<ToolResultMessage>>> = answering.collect();
     let mut steps = Vec::new();
-    for (place, said) in told.iter().enumerate() {
-        let kind = match &said.message {
+    for (place, said) in told {
+        let kind = match said.message {
             LlmMessage::System(_) | LlmMessage::Developer(_) => {
                 report.lose("system message");
                 continue;
             }
             LlmMessage::User(content) if said.is_summary => StepKind::Compaction {
                 summary: content.joined_text("\n"),
-                first_kept: said.first_kept.clone(),
+                first_kept: said.first_kept,
             },
             LlmMessage::User(content) => StepKind::User {
-                content: content.clone(),
+                content,
                 is_own: said.is_own,
             },
             LlmMessage::Assistant(answer) => {
                 let calls = answer.content.tool_calls();
                 let found = calls.map(|call| results.get(&(place, call.id.clone())));
-                let results: Vec<_> = found.map(|at| result_at(*at?)).collect();
+                let found = found.map(|at| answering.get(at?)?.clone());
                 StepKind::Answer {
-                    answer: answer.clone(),
-                    results,
+                    results: found.collect(),
+                    answer,
                 }
             }
-            LlmMessage::ToolResult(_) if taken.contains(&place) => continue,
             LlmMessage::ToolResult(result) => {
                 report.lose("result without its call, written as text");
                 StepKind::User {
-                    content: result.content.clone(),
+                    content: result.content,
                     is_own: false,
                 }
             }
         };
         steps.push(Step {
-            entry: said.entry.clone(),
+            entry: said.entry,
             at: said.at,
             kind,
         });
