@@ -9,9 +9,10 @@ use crate::arguments::{ALL, EDIT_LIST, EDITS, OFFSET, PARTS, TEXTS};
 use crate::shell_files::FileAction;
 
 /// What is known of a file's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Seen {
     /// Nothing for sure.
+    #[default]
     Nothing,
     /// The hash of it.
     Hash(String),
@@ -34,9 +35,7 @@ const OF_A_LONG_LINE: &str = " in this line]";
 /// Returns what is known of a file after a call that succeeded, given what was known before it.
 pub(super) fn seen_after(
     before: Seen,
-    action: FileAction,
-    call: &ToolCall,
-    result: &Content,
+    (action, call, result): (FileAction, &ToolCall, &Content),
 ) -> Seen {
     let arguments = call.arguments.as_ref();
     let members = arguments.and_then(|arguments| Members::parse(arguments.get()).ok());
@@ -49,6 +48,25 @@ pub(super) fn seen_after(
         FileAction::Read => read(before, &members, result),
         FileAction::Delete => Seen::Nothing,
     }
+}
+
+/// Returns whether what was known before a call makes no difference after it.
+pub(super) fn replaces(action: FileAction, call: &ToolCall) -> bool {
+    let arguments = call.arguments.as_ref();
+    let members = arguments.and_then(|arguments| Members::parse(arguments.get()).ok());
+    match action {
+        FileAction::Write | FileAction::Delete => true,
+        FileAction::Edit => false,
+        FileAction::Read => members.is_none_or(|members| is_whole(&members)),
+    }
+}
+
+/// Returns whether a call reads all of a file.
+fn is_whole(members: &Members<'_>) -> bool {
+    let given = |name: &&str| members.get(name).is_some_and(|value| value != "null");
+    let offset = members.get(OFFSET).and_then(|value| value.parse().ok());
+    let from_start = !given(&OFFSET) || offset.is_some_and(|offset: u64| offset <= 1);
+    from_start && !PARTS.iter().any(given)
 }
 
 fn remembered(text: String) -> Seen {
@@ -69,11 +87,7 @@ fn read(before: Seen, members: &Members<'_>, result: &Content) -> Seen {
         return Seen::Nothing;
     }
     let text = result.joined_text("\n");
-    let given = |name: &&str| members.get(name).is_some_and(|value| value != "null");
-    let offset = members.get(OFFSET).and_then(|value| value.parse().ok());
-    let from_start = !given(&OFFSET) || offset.is_some_and(|offset: u64| offset <= 1);
-    let whole = from_start && !PARTS.iter().any(given);
-    match (whole, before) {
+    match (is_whole(members), before) {
         (true, _) => shown(&text).map_or(Seen::Nothing, remembered),
         // A part that is as it was says nothing new.
         (false, Seen::Text(known)) if known.contains(text.trim_end()) => Seen::Text(known),

@@ -4,21 +4,25 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use session_model::json::RawJson;
-use session_model::{AgentMessage, Block, CallEvent, Content, CustomMessage, EntryId, match_calls};
+use session_model::{
+    AgentMessage, Block, CallEvent, Content, CustomMessage, EntryId, ToolCall, match_calls,
+};
 
 use crate::path_normalize::resolved;
-use crate::seen::{Seen, seen_after};
+use crate::seen::{Seen, replaces, seen_after};
 use crate::shell_files::FileAction;
 use crate::source::SourceMessage;
 use crate::tool_call::file_calls;
 
 /// A file while the messages are gone through.
-struct Touch {
+struct Touch<'a> {
     at: usize,
     path: String,
     action: FileAction,
     entry_id: EntryId,
-    seen: Seen,
+    /// What was known of it, and the calls that changed that.
+    known: Seen,
+    since: Vec<(FileAction, &'a ToolCall, &'a Content)>,
 }
 
 /// The most lines that are said of an image; a text that holds images has more.
@@ -96,42 +100,24 @@ pub fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFile> {
         .iter()
         .map(|source| CallEvent::from(&*source.message));
     let results = match_calls(said);
-    let mut touched: BTreeMap<String, Touch> = BTreeMap::new();
+    let mut touched: BTreeMap<String, Touch<'_>> = BTreeMap::new();
     let mut clock = 0;
-    let mut touch = |touched: &mut BTreeMap<String, Touch>,
-                     path: String,
-                     action,
-                     entry_id: &EntryId,
-                     see: &dyn Fn(Seen) -> Seen| {
-        clock += 1;
-        let key = resolved(&path, cwd);
-        let before = touched.remove(&key);
-        let seen = see(before.map_or(Seen::Nothing, |before| before.seen));
-        let touch = Touch {
-            at: clock,
-            path,
-            action,
-            entry_id: entry_id.clone(),
-            seen,
-        };
-        touched.insert(key, touch);
-    };
     for (place, source) in messages.iter().enumerate() {
         if let AgentMessage::Custom(message) = &*source.message
             && message.custom_type == RESTORED_CONTEXT
         {
             for file in brought_back(message).into_iter().rev() {
-                let seen = |_| match &file.seen {
-                    Some(hash) => Seen::Hash(hash.clone()),
-                    None => Seen::Nothing,
+                let key = resolved(&file.path, cwd);
+                clock += 1;
+                let touch = Touch {
+                    at: clock,
+                    path: file.path,
+                    action: FileAction::Read,
+                    entry_id: file.entry_id,
+                    known: file.seen.map_or(Seen::Nothing, Seen::Hash),
+                    since: Vec::new(),
                 };
-                touch(
-                    &mut touched,
-                    file.path.clone(),
-                    FileAction::Read,
-                    &file.entry_id,
-                    &seen,
-                );
+                touched.insert(key, touch);
             }
         }
         for call in source.message.tool_calls() {
@@ -144,28 +130,42 @@ pub fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFile> {
             if result.is_error {
                 continue;
             }
-            for (action, path) in file_calls(call) {
-                if action == FileAction::Read && is_image(&result.content) {
-                    // It comes back as an image, or not at all.
-                    touched.remove(&resolved(&path, cwd));
+            let files = file_calls(call);
+            // What a call of several files says belongs to none of them for sure.
+            let is_one = files.len() == 1;
+            let is_image = is_image(&result.content);
+            for (action, path) in files {
+                let key = resolved(&path, cwd);
+                let before = touched.remove(&key);
+                // An image comes back as an image, or not at all.
+                let is_image = is_image && action == FileAction::Read;
+                if is_image || action == FileAction::Delete {
                     continue;
                 }
-                if action == FileAction::Delete {
-                    touched.remove(&resolved(&path, cwd));
-                    continue;
-                }
-                let seen = |before| seen_after(before, action, call, &result.content);
-                touch(&mut touched, path, action, &source.entry_id, &seen);
+                let before = before.filter(|_| is_one && !replaces(action, call));
+                let (known, mut since) =
+                    before.map_or_else(Default::default, |before| (before.known, before.since));
+                since.extend(is_one.then_some((action, call, &result.content)));
+                clock += 1;
+                let touch = Touch {
+                    at: clock,
+                    path,
+                    action,
+                    entry_id: source.entry_id.clone(),
+                    known,
+                    since,
+                };
+                touched.insert(key, touch);
             }
         }
     }
-    let mut touched: Vec<Touch> = touched.into_values().collect();
+    let mut touched: Vec<Touch<'_>> = touched.into_values().collect();
     touched.sort_by_key(|touch| Reverse(touch.at));
     let files = touched.into_iter().map(|touch| TouchedFile {
         path: touch.path,
         action: touch.action,
         entry_id: touch.entry_id,
-        last_seen: match touch.seen {
+        last_seen: match touch.since.into_iter().fold(touch.known, seen_after) {
             Seen::Nothing => LastSeen::Unknown,
             Seen::Hash(hash) => LastSeen::Hash(hash),
             Seen::Text(text) => LastSeen::Text(text),
