@@ -1,7 +1,8 @@
-//! Cancellation by the user: Ctrl-C, SIGTERM and SIGHUP are noticed between steps, never in the middle of a write.
+//! Cancellation by the user: Ctrl-C, SIGTERM and SIGHUP end the program, but never in the middle of a write. A command
+//! that waits for others or has begun to write is told instead, and ends by itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use hooks::process::kill_all;
 use llm_providers::CancellationToken;
@@ -11,11 +12,42 @@ use crate::error::Error;
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 static TOKEN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP be noticed by [`check`] from now on. A second one ends the program
-/// immediately, and the commands that it runs.
-pub fn listen() {
+/// What the command does that only the command itself can end.
+static UNDER_WAY: Mutex<usize> = Mutex::new(0);
+
+fn under_way() -> MutexGuard<'static, usize> {
+    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// While it is kept, a cancellation is noticed by [`token`] and [`check`], and does not end the program.
+#[must_use]
+pub struct Noticing(());
+
+/// Lets the command notice a cancellation by itself as long as what is returned is kept.
+pub fn notice() -> Noticing {
+    *under_way() += 1;
+    Noticing(())
+}
+
+impl Drop for Noticing {
+    fn drop(&mut self) {
+        *under_way() -= 1;
+    }
+}
+
+/// Lets a command begin to write: from here on it ends by itself.
+pub fn begin_write() -> Result<(), Error> {
+    let mut under_way = under_way();
+    check()?;
+    *under_way += 1;
+    Ok(())
+}
+
+/// Lets Ctrl-C, SIGTERM and SIGHUP end the program, once `report` has said so; a command that notices them itself is
+/// ended by the second one. The commands that the program runs end with it.
+pub fn listen(report: impl Fn() + Send + 'static) {
     // Without a handler the system's own applies, which is no worse than before.
-    let _ = ctrlc::set_handler(|| {
+    let _ = ctrlc::set_handler(move || {
         if CANCELLED.swap(true, Ordering::SeqCst) {
             kill_all(|| {
                 #[cfg(feature = "tui")]
@@ -24,6 +56,14 @@ pub fn listen() {
             });
         }
         TOKEN.cancel();
+        // Held to the end: nothing begins to write any more.
+        let under_way = under_way();
+        if *under_way == 0 {
+            kill_all(|| {
+                report();
+                std::process::exit(130)
+            });
+        }
     });
     #[cfg(unix)]
     survive_file_size_limit();

@@ -136,6 +136,7 @@ pub fn write_new<L: AsRef<[u8]>>(
     ends_with_newline: bool,
     lines: &[L],
 ) -> Result<(), Error> {
+    cancel::begin_write()?;
     let file = NewFile::prepare(path, contents, ends_with_newline, lines)?;
     cancel::check()?;
     Ok(file.keep()?)
@@ -143,6 +144,7 @@ pub fn write_new<L: AsRef<[u8]>>(
 
 /// Replaces a locked session by another form of itself; returns where the old file is kept.
 pub fn replace(path: &Path, version: u64, lines: &[Vec<u8>]) -> Result<std::path::PathBuf, Error> {
+    cancel::begin_write()?;
     Ok(replace_session(
         path,
         version,

@@ -20,7 +20,7 @@
 //!     clean: None,
 //!     facts: &|_| Vec::new(),
 //! };
-//! let page = page(&export, &mut || true).expect("nobody stops it");
+//! let page = page(&export);
 //! assert!(page.html.contains("&lt;b&gt;hello&lt;/b&gt;"));
 //! assert!(!page.html.contains("<b>hello"));
 //! ```

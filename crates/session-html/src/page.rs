@@ -44,8 +44,8 @@ struct Sheet<'a> {
     version: &'static str,
 }
 
-/// Returns the page of a session; `None` once `proceed` says no.
-pub fn page(export: &Export<'_>, proceed: &mut dyn FnMut() -> bool) -> Option<Page> {
+/// Returns the page of a session.
+pub fn page(export: &Export<'_>) -> Page {
     let tree = export.tree;
     let path = tree.path(export.leaf);
     let lengths: Vec<usize> = tree
@@ -53,13 +53,13 @@ pub fn page(export: &Export<'_>, proceed: &mut dyn FnMut() -> bool) -> Option<Pa
         .map(|index| tree.span(index).len as usize)
         .collect();
     let gate = Gate::new(export.clean, &lengths);
-    let measured = sizes(&path, export.profile, proceed)?;
+    let measured = sizes(&path, export.profile);
     let rules = export.profile.context_rules();
-    let report = loss_report(&path, rules, export.profile.counter(), proceed)?;
+    let report = loss_report(&path, rules, export.profile.counter());
     let known = known(export, &path, &measured, &report, &gate);
     let marks = marks(&path, &measured, &known, &gate);
     let mut writer = Writer::new(export, &gate, &known);
-    write(&mut writer, &path, proceed)?;
+    write(&mut writer, &path);
     let count = |kind| marks.iter().filter(|mark| mark.kind == kind).count();
     let points = path.entries().iter().map(|index| index.as_usize());
     let points: Vec<(usize, u64)> = points.zip(measured.points.iter().copied()).collect();
@@ -85,7 +85,7 @@ pub fn page(export: &Export<'_>, proceed: &mut dyn FnMut() -> bool) -> Option<Pa
         },
         version: env!("CARGO_PKG_VERSION"),
     };
-    Some(Page {
+    Page {
         html: sheet.render().unwrap_or_default(),
         entries: writer.entries,
         compactions: count(MarkKind::Compaction),
@@ -93,7 +93,7 @@ pub fn page(export: &Export<'_>, proceed: &mut dyn FnMut() -> bool) -> Option<Pa
         models: count(MarkKind::Model),
         shown_bytes_per_entry: gate.cap,
         left_out_bytes,
-    })
+    }
 }
 
 /// Returns what the policy of the page calls a style or script that it allows.
@@ -230,11 +230,7 @@ fn marks(
 }
 
 /// Writes the path, and after the entries where they were left the other branches, folded.
-fn write(
-    writer: &mut Writer<'_>,
-    path: &SessionPath<'_>,
-    proceed: &mut dyn FnMut() -> bool,
-) -> Option<()> {
+fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>) {
     let tree = path.tree();
     let children = tree.children();
     let none = Vec::new();
@@ -249,14 +245,13 @@ fn write(
     for index in path.entries() {
         // A result belongs to its call, whatever was tried in between.
         if !left.is_empty() && !is_result(tree, *index) {
-            write_left(writer, std::mem::take(&mut left), &children, proceed)?;
+            write_left(writer, std::mem::take(&mut left), &children);
         }
         writer.push(*index);
         left.extend(others(Some(*index)));
     }
-    write_left(writer, left, &children, proceed)?;
+    write_left(writer, left, &children);
     writer.flush();
-    Some(())
 }
 
 /// Writes branches that were left, and the branches of those.
@@ -264,15 +259,11 @@ fn write_left(
     writer: &mut Writer<'_>,
     starts: Vec<EntryIndex>,
     children: &BTreeMap<Option<EntryIndex>, Vec<EntryIndex>>,
-    proceed: &mut dyn FnMut() -> bool,
-) -> Option<()> {
+) {
     writer.flush();
     let mut work: Vec<(EntryIndex, usize)> =
         starts.into_iter().rev().map(|start| (start, 1)).collect();
     while let Some((start, depth)) = work.pop() {
-        if !proceed() {
-            return None;
-        }
         let mut chain = Vec::new();
         let mut at = Some(start);
         while let Some(index) = at {
@@ -286,7 +277,6 @@ fn write_left(
         }
         writer.branch(&chain, depth);
     }
-    Some(())
 }
 
 fn is_result(tree: &SessionTree, index: EntryIndex) -> bool {

@@ -46,29 +46,22 @@ pub(crate) struct Sizes {
     pub changes: Vec<(usize, Change)>,
 }
 
-/// Walks a path and measures the context after each entry. `None` once `proceed` says no.
-pub(crate) fn sizes(
-    path: &SessionPath<'_>,
-    profile: Profile,
-    proceed: &mut dyn FnMut() -> bool,
-) -> Option<Sizes> {
+/// Walks a path and measures the context after each entry.
+pub(crate) fn sizes(path: &SessionPath<'_>, profile: Profile) -> Sizes {
     let mut walk = Walk {
         path,
         profile,
         sizes: Sizes::default(),
-        estimated: 0,
+        estimated: TokenCount::ZERO,
         billed: None,
         edits: None,
         model: None,
     };
     for place in 0..path.entries().len() {
-        if place % 256 == 0 && !proceed() {
-            return None;
-        }
         walk.step(place);
     }
     walk.end_edits();
-    Some(walk.sizes)
+    walk.sizes
 }
 
 /// Returns what the compaction at the end of a path did; `start` is the place of the first edit that belongs to it.
@@ -133,9 +126,9 @@ struct Walk<'a> {
     path: &'a SessionPath<'a>,
     profile: Profile,
     sizes: Sizes,
-    estimated: u64,
+    estimated: TokenCount,
     /// What was billed for the newest answer and what followed it, unless the context changed since.
-    billed: Option<u64>,
+    billed: Option<TokenCount>,
     edits: Option<Edits>,
     model: Option<ModelRef>,
 }
@@ -164,12 +157,12 @@ impl Walk<'_> {
             EntryKind::Compaction => {
                 let start = self.edits.take().map_or(place, |edits| edits.start);
                 let sizes = compaction_sizes(self.path, (start, place), self.profile);
-                self.set(sizes.after.0);
+                self.set(sizes.after);
                 self.sizes.changes.push((place, Change::Compaction(sizes)));
             }
             EntryKind::ResetBoundary => {
                 let after = context_at(self.path, place, self.profile);
-                self.set(estimate(&after, self.profile).0);
+                self.set(estimate(&after, self.profile));
                 self.sizes.changes.push((place, Change::Reset));
             }
             EntryKind::Message
@@ -182,7 +175,7 @@ impl Walk<'_> {
         }
         self.sizes
             .points
-            .push(self.estimated.max(self.billed.unwrap_or(0)));
+            .push(self.estimated.max(self.billed.unwrap_or_default()).0);
     }
 
     /// Adds what an entry contributes.
@@ -194,11 +187,11 @@ impl Walk<'_> {
             self.answers(place, model.clone());
         }
         for message in entry.messages() {
-            let tokens = self.profile.counter().message(&message).0;
+            let tokens = self.profile.counter().message(&message);
             self.estimated += tokens;
             self.billed = self.billed.map(|billed| billed + tokens);
             if let Some(usage) = trusted_usage(&message) {
-                self.billed = Some(usage.context_tokens());
+                self.billed = Some(TokenCount(usage.context_tokens()));
             }
             if let AgentMessage::Assistant(answer) = &*message {
                 self.answers(
@@ -234,7 +227,7 @@ impl Walk<'_> {
             estimate(&before, self.profile),
             estimate(&after, self.profile),
         );
-        self.set(after.0);
+        self.set(after);
         for point in self.sizes.points.iter_mut().skip(edits.end) {
             *point = after.0;
         }
@@ -244,7 +237,7 @@ impl Walk<'_> {
         ));
     }
 
-    fn set(&mut self, tokens: u64) {
+    fn set(&mut self, tokens: TokenCount) {
         self.estimated = tokens;
         self.billed = None;
     }

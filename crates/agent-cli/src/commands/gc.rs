@@ -42,6 +42,9 @@ pub(super) fn run(args: &GcArgs, _: &Global) -> Result<Outcome, Error> {
         older_than: Duration::from_secs(u64::from(args.older_than) * DAY),
         most_bytes: args.max_size.map(|size| u64::from(size) * 1_000_000),
     };
+    if args.yes {
+        crate::cancel::begin_write()?;
+    }
     let clean_up = if args.yes { remove_unused } else { find_unused };
     let cleanup = clean_up(&root, rule, SystemTime::now())?;
     let bytes: u64 = cleanup.unused.iter().map(|output| output.bytes).sum();

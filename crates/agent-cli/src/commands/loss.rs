@@ -28,10 +28,8 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let profile = global.profile();
-    let mut proceed = || crate::cancel::check().is_ok();
     let rules = profile.context_rules();
-    let report = loss_report(&path, rules, profile.counter(), &mut proceed);
-    let report = report.ok_or(Error::Cancelled)?;
+    let report = loss_report(&path, rules, profile.counter());
     let mut document = json!(report);
     if let Value::Object(members) = &mut document {
         let diagnostics = json!(session.decoded.diagnostics);

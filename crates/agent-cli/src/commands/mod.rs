@@ -51,6 +51,7 @@ use output::{Destination, Opened, migrated};
 
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Parser, Subcommand};
 use serde::Serialize;
@@ -243,7 +244,10 @@ pub fn run_program() -> ExitCode {
     ::hooks::process::forbid_inspection();
     match Cli::try_parse() {
         Ok(cli) => {
-            crate::cancel::listen();
+            let as_json = cli.global.json;
+            crate::cancel::listen(move || {
+                report(&Error::Cancelled, as_json && !PRINTS.load(Ordering::SeqCst));
+            });
             run(&cli)
         }
         Err(error) => {
@@ -271,14 +275,22 @@ fn run(cli: &Cli) -> ExitCode {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(kind)) => ExitCode::from(kind.exit_code()),
         Err(error) => {
-            let kind = error.kind();
-            if cli.global.json {
-                print_error(kind, &error.to_string(), error.fault(), error.report());
-            }
-            crate::ui::tell(&format!("{}: {error}", crate::ui::error_label()));
-            ExitCode::from(kind.exit_code())
+            report(&error, cli.global.json);
+            ExitCode::from(error.kind().exit_code())
         }
     }
+}
+
+fn report(error: &Error, as_json: bool) {
+    if as_json {
+        print_error(
+            error.kind(),
+            &error.to_string(),
+            error.fault(),
+            error.report(),
+        );
+    }
+    crate::ui::tell(&format!("{}: {error}", crate::ui::error_label()));
 }
 
 /// Prints the document of an error. The error itself goes to stderr; a closed stdout changes nothing about it.
@@ -295,7 +307,11 @@ fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>, report: Opti
     let _ = writeln!(std::io::stdout().lock(), "{document:#}");
 }
 
+/// Whether an outcome is printed, which holds standard output, perhaps for as long as nobody reads it.
+static PRINTS: AtomicBool = AtomicBool::new(false);
+
 fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
+    PRINTS.store(true, Ordering::SeqCst);
     let written = if as_json {
         let mut stdout = std::io::stdout().lock();
         serde_json::to_writer_pretty(&mut stdout, &outcome.json)

@@ -139,7 +139,6 @@ impl Opened {
         drafts: &[EntryDraft],
         parent: Option<&EntryId>,
     ) -> Result<Vec<EntryId>, Error> {
-        crate::cancel::check()?;
         let (parent, skipped) = self.session().readable_parent(parent);
         let read = self.session();
         refuse_failed_reads(read.tree(), &read.path)?;
@@ -155,7 +154,10 @@ impl Opened {
         let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
         match (self, destination) {
             (_, Destination::DryRun) => return Ok(Vec::new()),
-            (Self::Writer(writer), _) => writer.append(&lines)?,
+            (Self::Writer(writer), _) => {
+                crate::cancel::begin_write()?;
+                writer.append(&lines)?;
+            }
             (Self::Old(old), _) => old.write(&lines)?,
             (Self::Reader(session), Destination::Out(out)) => {
                 if let Some(theirs) = same_output::ids_in(session, out, &lines, &ids) {

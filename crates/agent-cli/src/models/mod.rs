@@ -317,6 +317,7 @@ pub fn no_summary(what: &str, error: NoSummary, report: ModelReport) -> Error {
 
 /// Waits for models on this thread.
 pub fn block_on<F: Future>(future: F) -> Result<F::Output, Error> {
+    let _noticing = crate::cancel::notice();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -768,9 +768,10 @@ fn f13_printing_errors_and_notes_to_a_full_disk_changes_no_exit_code() {
     assert_eq!(codes, [1, 1, 4, 4, 2].map(Some));
 }
 
-/// Presses Ctrl-C as soon as the program listens, which its mask tells; returns what it gave. Its input stays open.
+/// Presses Ctrl-C as soon as the program listens, which its mask tells, and has read so many bytes; returns what it
+/// gave. Its input stays open.
 #[cfg(target_os = "linux")]
-fn interrupted(env: &TestEnv, arguments: &[&str]) -> Output {
+fn interrupted(env: &TestEnv, arguments: &[&str], read: u64) -> Output {
     use std::process::Stdio;
     let mut command = env.command(BINARY);
     command.args(arguments);
@@ -779,15 +780,14 @@ fn interrupted(env: &TestEnv, arguments: &[&str]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let child = command.spawn().expect("the program runs");
-    let status = format!("/proc/{}/status", child.id());
-    let listens = || {
-        let text = std::fs::read_to_string(&status).expect("the program is there");
-        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let mask = u64::from_str_radix(mask.expect("a mask").trim(), 16).expect("a number");
-        // Bit 1 is signal 2, SIGINT.
-        mask & 0b10 != 0
+    let state = |file: &str, name: &str, radix| {
+        let text = std::fs::read_to_string(format!("/proc/{}/{file}", child.id()));
+        let text = text.expect("the program is there");
+        let number = text.lines().find_map(|line| line.strip_prefix(name));
+        u64::from_str_radix(number.expect("a line").trim(), radix).expect("a number")
     };
-    while !listens() {
+    // Bit 1 is signal 2, SIGINT.
+    while state("status", "SigCgt:", 16) & 0b10 == 0 || state("io", "rchar:", 10) < read {
         std::thread::yield_now();
     }
     let mut kill = Command::new("kill");
@@ -803,12 +803,34 @@ fn interrupted(env: &TestEnv, arguments: &[&str]) -> Output {
     }))
 }
 
+/// Ctrl-C while the session has been read, and its entries are gone through.
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_what_computes() {
+    let env = TestEnv::new();
+    let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n".to_owned();
+    for number in 1..20_000 {
+        let arguments = serde_json::json!({ "command": format!("cargo test t{number}; {}", "true; ".repeat(150)) });
+        let call = serde_json::json!({ "type": "toolCall", "id": "c", "name": "bash", "arguments": arguments });
+        let entry = serde_json::json!({
+            "type": "message", "id": format!("{number:08x}"), "parentId": format!("{:08x}", number - 1),
+            "message": { "role": "assistant", "content": [call] },
+        });
+        text.push_str(&format!("{entry}\n"));
+    }
+    env.write("s.jsonl", &text);
+    let read = text.len() as u64 * 11 / 10;
+    let output = interrupted(&env, &["timeline", "s.jsonl", "--json"], read);
+    assert_eq!(output.code, Some(130), "{output}");
+    assert_eq!(output.json()["error"]["kind"], "cancelled");
+}
+
 /// Ctrl-C while the session is still being read.
 #[cfg(target_os = "linux")]
 #[test]
 fn cancelling_changes_nothing() {
     let env = TestEnv::sample();
-    let output = interrupted(&env, &["undo", "-", "--out", "new.jsonl"]);
+    let output = interrupted(&env, &["undo", "-", "--out", "new.jsonl"], 0);
     assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
 }
 
@@ -834,6 +856,6 @@ fn settings_come_through_a_pipe_and_waiting_for_it_can_be_cancelled() {
     let explained = env.json(&explain);
     writer.join().expect("ended").expect("written");
     assert_eq!(explained["value"], 123, "{explained}");
-    let output = interrupted(&env, &explain);
+    let output = interrupted(&env, &explain, 0);
     assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
 }

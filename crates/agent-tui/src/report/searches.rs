@@ -54,12 +54,11 @@ pub(super) fn lost(session: &Snapshot, environment: &Environment) -> Built {
     let theme = environment.theme;
     let path = session.tree.path(session.leaf);
     let rules = Profile::Own.context_rules();
-    let report = loss_report(&path, rules, Profile::Own.counter(), &mut || true);
-    let report = report.filter(|report| report.compactions.len() + report.edits.len() > 0);
-    let Some(report) = report else {
+    let report = loss_report(&path, rules, Profile::Own.counter());
+    if report.compactions.is_empty() && report.edits.is_empty() {
         let none = "no compaction and no pruning on the path, so nothing is out of context";
         return Built::Nothing(none.to_owned());
-    };
+    }
     let mut lines = Vec::new();
     for (place, loss) in report.compactions.iter().enumerate() {
         let removed = tokens(loss.loss.removed_tokens);

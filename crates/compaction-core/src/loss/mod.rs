@@ -88,14 +88,12 @@ struct Quoting {
     quotes: Vec<(String, usize)>,
 }
 
-/// Returns what the compactions and edits of a path removed from the context. `proceed` is asked before each of them and
-/// while quotes are looked up; `None` once it says no.
+/// Returns what the compactions and edits of a path removed from the context.
 pub fn loss_report(
     path: &SessionPath<'_>,
     rules: ContextRules,
     counter: &dyn TokenCounter,
-    proceed: &mut dyn FnMut() -> bool,
-) -> Option<LossReport> {
+) -> LossReport {
     let tree = path.tree();
     let mut report = LossReport::default();
     let mut all = Vec::new();
@@ -104,12 +102,9 @@ pub fn loss_report(
     let mut left = SEARCHED_IN_ALL;
     let steps = steps(path);
     if steps.is_empty() {
-        return Some(report);
+        return report;
     }
     for step in steps {
-        if !proceed() {
-            return None;
-        }
         let index = path.entries()[step.end];
         let Ok(entry) = tree.entry(index) else {
             continue;
@@ -154,14 +149,7 @@ pub fn loss_report(
         });
     }
     let last = quoting.last().map_or(0, |quoting| quoting.place);
-    let mut going = true;
-    claims.look_up(said_before(path, last, || {
-        going = proceed();
-        going
-    }));
-    if !going {
-        return None;
-    }
+    claims.look_up(said_before(path, last));
     for (loss, quoting) in report.compactions.iter_mut().zip(quoting) {
         for (quote, number) in quoting.quotes {
             match claims.verdict(number, quoting.place) {
@@ -181,7 +169,7 @@ pub fn loss_report(
         loss,
         ..report.totals
     };
-    Some(report)
+    report
 }
 
 /// Returns what one context has and the next one has not, and what of that is nowhere.
@@ -285,12 +273,11 @@ fn readable(context: &SessionContext, searching: u64) -> Readable {
     readable
 }
 
-/// Returns what was said and printed before a place of a path, by the place of its entry, white space folded, as long
-/// as `proceed` says so. What an earlier summary invented is an invention still.
+/// Returns what was said and printed before a place of a path, by the place of its entry, white space folded.
+/// What an earlier summary invented is an invention still.
 fn said_before<'a>(
     path: &'a SessionPath<'_>,
     to: usize,
-    mut proceed: impl FnMut() -> bool + 'a,
 ) -> impl Iterator<Item = (usize, String)> + 'a {
     let tree = path.tree();
     let entries = path.entries()[..to].iter().enumerate();
@@ -305,7 +292,6 @@ fn said_before<'a>(
         )
     };
     let messages = entries.filter(move |(_, index)| says(tree.kind(**index)));
-    let messages = messages.take_while(move |_| proceed());
     messages.filter_map(|(place, index)| {
         let entry = tree.entry(*index).ok()?;
         let mut said = pinned_text(&entry)

@@ -125,7 +125,7 @@ fn session(said: &[(&str, &str)], summary: &str) -> LossReport {
     let session = decode_bytes(lines(said, summary));
     let path = session.tree.path(session.tree.leaf());
     let counter = Profile::Own.counter();
-    loss_report(&path, ContextRules::Own, counter, &mut || true).unwrap()
+    loss_report(&path, ContextRules::Own, counter)
 }
 
 const SAID: [(&str, &str); 4] = [
@@ -191,15 +191,4 @@ fn what_was_searched_too_much_is_not_searched() {
     assert_eq!(readable.has_text("the zebra"), Visibility::Seen);
     assert_eq!(readable.has_text("an okapi"), Visibility::Unseen);
     assert_eq!(readable.has_text("the herd"), Visibility::NotSearched);
-}
-
-#[test]
-fn a_report_stops_when_it_is_told_to() {
-    let session = decode_bytes(lines(&SAID, "x"));
-    let path = session.tree.path(session.tree.leaf());
-    let counter = Profile::Own.counter();
-    assert_eq!(
-        loss_report(&path, ContextRules::Own, counter, &mut || false),
-        None
-    );
 }

@@ -14,7 +14,7 @@ fn decoded(lines: &[Value]) -> Decoded {
 fn report(session: &Decoded) -> LossReport {
     let path = session.tree.path(session.tree.leaf());
     let counter = Profile::Own.counter();
-    loss_report(&path, ContextRules::Own, counter, &mut || true).expect("a report")
+    loss_report(&path, ContextRules::Own, counter)
 }
 
 fn only(session: &Decoded) -> CompactionLoss {

@@ -67,7 +67,7 @@ fn page_of(tree: &SessionTree, leaf: Leaf, global: &Global) -> Result<Page, Erro
         clean: Some(&|text| redactor.clean_answer(text)),
         facts: &facts,
     };
-    page(&export, &mut || crate::cancel::check().is_ok()).ok_or(Error::Cancelled)
+    Ok(page(&export))
 }
 
 fn text(page: &Page, file: &str) -> String {

@@ -74,8 +74,12 @@ pub(super) fn run(args: &McpArgs, global: &Global) -> Result<Outcome, Error> {
     block_on(async {
         let served = serve_server(server, stdio_pipes()).await;
         let service = served.map_err(|error| Error::Failure(format!("mcp: {error}")))?;
-        let ended = service.waiting().await;
-        ended.map_err(|error| Error::Failure(format!("mcp: {error}")))
+        tokio::select! {
+            () = crate::cancel::token().cancelled_owned() => Err(Error::Cancelled),
+            ended = service.waiting() => {
+                ended.map_err(|error| Error::Failure(format!("mcp: {error}")))
+            }
+        }
     })??;
     Ok(Outcome::done(&json!({}), String::new()))
 }

@@ -64,6 +64,9 @@ pub(super) fn run(args: &SetupArgs, _: &Global) -> Result<Outcome, Error> {
         };
         return Ok(Outcome::nothing_to_do(reason, document));
     }
+    if !args.dry_run {
+        crate::cancel::begin_write()?;
+    }
     let mut text = String::new();
     for edited in &edited {
         if !args.dry_run {
