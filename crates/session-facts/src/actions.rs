@@ -94,7 +94,7 @@ pub fn actions(messages: &[SourceMessage]) -> Vec<Action> {
                 AgentMessage::ToolResult(result) => Some(result),
                 _ => None,
             });
-            let output = result.map(|result| result.content.joined_text("\n"));
+            let output = result.map(|result| result.content.joined("\n"));
             let printed = result
                 .zip(output.as_deref())
                 .map(|(result, output)| Printed {

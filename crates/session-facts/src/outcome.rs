@@ -57,19 +57,16 @@ const SUCCESS: [&str; 3] = [" ok", " passed", " 0 failed"];
 /// the program that matters, `is_check` that the program runs tests or checks.
 pub(crate) fn outcome(output: &str, is_error: bool, is_hidden: bool, is_check: bool) -> Outcome {
     let ends = ends_of(output);
-    let lines: Vec<&str> = ends
-        .iter()
-        .flat_map(|part| part.lines())
-        .map(str::trim_end)
-        .collect();
-    let failed = match exit_code(&lines) {
-        Some(0) => is_check && is_hidden && says_failed(&lines),
+    let lines = ends.iter().flat_map(|part| part.lines());
+    let lines = lines.map(str::trim_end);
+    let failed = match exit_code(lines.clone()) {
+        Some(0) => is_check && is_hidden && says_failed(lines.clone()),
         Some(_) => true,
-        None => is_error || is_check && says_failed(&lines),
+        None => is_error || is_check && says_failed(lines.clone()),
     };
     match failed {
         true => Outcome::Failed {
-            line: failure_line(&lines),
+            line: failure_line(&lines.collect::<Vec<_>>()),
         },
         false => Outcome::Passed,
     }
@@ -85,14 +82,15 @@ fn ends_of(output: &str) -> [&str; 2] {
 }
 
 /// Returns the exit code that the first or the last lines state: `Exit code 1`, `Process exited with code 0`.
-fn exit_code(lines: &[&str]) -> Option<i64> {
-    let first = lines.iter().take(EDGE);
-    let last = lines.iter().rev().take(EDGE);
-    last.chain(first).find_map(|line| stated_code(line))
+fn exit_code<'a>(lines: impl DoubleEndedIterator<Item = &'a str> + Clone) -> Option<i64> {
+    let first = lines.clone().take(EDGE);
+    let last = lines.rev().take(EDGE);
+    last.chain(first).find_map(stated_code)
 }
 
 fn stated_code(line: &str) -> Option<i64> {
-    if line.len() > STATEMENT {
+    let mut words = line.as_bytes().windows(4);
+    if line.len() > STATEMENT || !words.any(|word| word.eq_ignore_ascii_case(b"exit")) {
         return None;
     }
     let lower = line.to_ascii_lowercase();
@@ -114,12 +112,8 @@ fn stated_code(line: &str) -> Option<i64> {
 }
 
 /// Returns whether the last lines of a test runner count failures: `3 failed`, `FAILED (errors=1)`, `test result: FAILED`.
-fn says_failed(lines: &[&str]) -> bool {
-    let last = lines
-        .iter()
-        .rev()
-        .filter(|line| !line.is_empty())
-        .take(VERDICT);
+fn says_failed<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> bool {
+    let last = lines.rev().filter(|line| !line.is_empty()).take(VERDICT);
     last.filter(|line| line.len() <= STATEMENT).any(|line| {
         let words: Vec<&str> = line
             .split(|c: char| !c.is_alphanumeric())

@@ -1,12 +1,16 @@
 //! What a session did with files: every read, write and edit, and the text of each as it was seen last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::Serialize;
-use session_model::{AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, match_calls};
+use session_model::{
+    AgentMessage, CallEvent, EntryId, EntryKind, SessionPath, Timestamp, match_calls,
+};
 
 use session_facts::{LastSeen, SourceMessage, file_calls, resolved, touched_in};
-use session_model::{is_excluded, without_private};
+use session_model::without_private;
+
+use crate::call_lines::{CallLine, Calls, call_line};
 
 /// One call that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,7 +42,8 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
     let tree = path.tree();
     let cwd = tree.header().map_or("", |header| header.cwd.as_str());
     let mut sources: Vec<SourceMessage> = Vec::new();
-    let mut times: BTreeMap<EntryId, String> = BTreeMap::new();
+    let mut times: Vec<Option<Timestamp>> = Vec::new();
+    let mut made: HashSet<String> = HashSet::new();
     for index in path.entries() {
         if !matches!(
             tree.kind(*index),
@@ -46,19 +51,16 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
         ) {
             continue;
         }
-        let Ok(entry) = tree.entry(*index) else {
-            continue;
+        let entry = match call_line(tree, *index, Calls::All, &made) {
+            CallLine::Entry(entry) => entry,
+            CallLine::Excluded => return Vec::new(),
+            CallLine::Other => continue,
         };
-        if let Some(at) = entry.timestamp {
-            times.insert(entry.id.clone(), at.to_string());
-        }
         for message in entry.messages() {
-            if is_excluded(&message.display_text()) {
-                match &*message {
-                    AgentMessage::User(_) => return Vec::new(),
-                    _ => continue,
-                }
-            }
+            let calls = message.tool_calls();
+            let named = calls.filter(|call| !file_calls(call).is_empty());
+            made.extend(named.map(|call| call.id.clone()));
+            times.push(entry.timestamp);
             sources.push(SourceMessage {
                 entry_id: entry.id.clone(),
                 message,
@@ -83,7 +85,7 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
                 let event = FileEvent {
                     entry_id: source.entry_id.clone(),
                     action: action.name(),
-                    timestamp: times.get(&source.entry_id).cloned(),
+                    timestamp: times[place].map(|at| at.to_string()),
                     outcome,
                 };
                 let file = files
@@ -118,6 +120,22 @@ mod tests {
     use session_model::decode_bytes;
 
     use super::file_history;
+
+    #[test]
+    fn what_a_call_of_several_files_prints_is_the_text_of_none() {
+        let lines = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}
+{"type":"message","id":"a","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall","id":"1","name":"write","arguments":{"path":"a.rs","content":"one"}},{"type":"toolCall","id":"2","name":"read_many_files","arguments":{"paths":["a.rs","b.rs"]}}]}}
+{"type":"message","id":"b","parentId":"a","message":{"role":"toolResult","toolCallId":"1","toolName":"write","content":[],"isError":false}}
+{"type":"message","id":"c","parentId":"b","message":{"role":"toolResult","toolCallId":"2","toolName":"read_many_files","content":[{"type":"text","text":"two\nthree"}],"isError":false}}
+"#;
+        let tree = decode_bytes(lines.as_bytes().to_vec()).tree;
+        let files = file_history(&tree.path(tree.leaf()));
+        let contents: Vec<_> = files
+            .iter()
+            .map(|file| (&*file.path, &file.content))
+            .collect();
+        assert_eq!(contents, [("b.rs", &None), ("a.rs", &None)]);
+    }
 
     #[test]
     fn a_file_has_its_calls_and_its_last_text() {

@@ -39,6 +39,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod answer;
+mod call_lines;
 mod entry_text;
 mod excerpt;
 mod file_history;

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use memchr::{memchr2, memmem};
 use serde::Serialize;
 use session_facts::{ActionKind, CommandRole, Outcome, SourceMessage, actions, commands_of};
 use session_model::text::{first_line, one_line};
 use session_model::{
-    AgentMessage, Entry, EntryBody, EntryId, EntryIndex, SessionPath, SessionTree, StatedRole,
-    Timestamp, is_excluded, without_private,
+    AgentMessage, Entry, EntryBody, EntryId, SessionPath, Timestamp, without_private,
 };
+
+use crate::call_lines::{CallLine, Calls, call_line};
 
 /// How much of a text is shown, in characters.
 const SHOWN: usize = 200;
@@ -56,31 +56,30 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
     let mut times = Vec::new();
     let mut running: HashSet<String> = HashSet::new();
     for index in path.entries() {
-        if !may_answer(tree, *index, &running) {
-            continue;
-        }
-        let Ok(entry) = tree.entry(*index) else {
-            continue;
+        let entry = match call_line(tree, *index, Calls::Commands, &running) {
+            CallLine::Entry(entry) => entry,
+            CallLine::Excluded => return Vec::new(),
+            CallLine::Other => continue,
         };
         let (kind, text) = match &entry.body {
             EntryBody::Compaction(body) => (TimelineKind::Compaction, body.summary.clone()),
             EntryBody::BranchSummary(body) => (TimelineKind::BranchSummary, body.summary.clone()),
             EntryBody::Message(message) => {
-                if is_excluded(&message.display_text()) {
-                    match &**message {
-                        AgentMessage::User(_) => return Vec::new(),
-                        _ => continue,
-                    }
+                let calls = message.tool_calls();
+                let commands = calls.filter(|call| !commands_of(call).is_empty());
+                let commands: Vec<String> = commands.map(|call| call.id.clone()).collect();
+                let is_answer = matches!(
+                    &**message,
+                    AgentMessage::ToolResult(_) | AgentMessage::BashExecution(_)
+                );
+                if is_answer || !commands.is_empty() {
+                    sources.push(SourceMessage {
+                        entry_id: entry.id.clone(),
+                        message: message.clone(),
+                    });
+                    times.push(time_of(&entry));
+                    running.extend(commands);
                 }
-                sources.push(SourceMessage {
-                    entry_id: entry.id.clone(),
-                    message: message.clone(),
-                });
-                times.push(time_of(&entry));
-                let commands = message
-                    .tool_calls()
-                    .filter(|call| !commands_of(call).is_empty());
-                running.extend(commands.map(|call| call.id.clone()));
                 match &**message {
                     AgentMessage::User(user) => {
                         (TimelineKind::Message, user.content.joined_text("\n"))
@@ -95,7 +94,7 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
             kind,
             timestamp: time_of(&entry),
             text: first_line(&without_private(&text), SHOWN),
-            entry_id: entry.id,
+            entry_id: entry.id.clone(),
             failed: None,
         };
         happened.push((sources.len(), event));
@@ -135,30 +134,6 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
         TimelineEvent { turn, ..event }
     });
     events.collect()
-}
-
-/// Returns false for a result that answers none of these calls, without reading its body: most of a session is output
-/// that is not needed here.
-fn may_answer(tree: &SessionTree, index: EntryIndex, calls: &HashSet<String>) -> bool {
-    const KEY: &[u8] = b"\"toolCallId\":\"";
-    if tree.role(index) != Some(StatedRole::ToolResult) {
-        return true;
-    }
-    if calls.is_empty() {
-        return false;
-    }
-    let Ok(line) = tree.raw_line(index) else {
-        return true;
-    };
-    let Some(at) = memmem::find(&line, KEY) else {
-        return true;
-    };
-    let rest = &line[at + KEY.len()..];
-    let end = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-    match (rest.get(end), std::str::from_utf8(&rest[..end])) {
-        (Some(b'"'), Ok(id)) => calls.contains(id),
-        _ => true,
-    }
 }
 
 fn time_of(entry: &Entry) -> Option<String> {

@@ -44,7 +44,7 @@ impl Missing {
                 return;
             }
             AgentMessage::ToolResult(result) => {
-                self.results += usize::from(is_in_part(&result.content.joined_text("\n")));
+                self.results += usize::from(is_in_part(&result.content.joined("\n")));
                 &result.content
             }
             AgentMessage::User(said) | AgentMessage::Developer(said) => &said.content,

@@ -186,6 +186,10 @@ fn parts_of(quote: &str) -> Vec<String> {
 }
 
 fn plain(text: &str) -> String {
+    // Most texts need none of the replacements.
+    if text.is_ascii() && !text.contains("...") && !text.contains("&lt;") {
+        return text.to_ascii_lowercase();
+    }
     text.replace("...", "…")
         .replace("[…]", "…")
         .replace("(…)", "…")

@@ -1,5 +1,6 @@
 //! What was taken out of a context, and how much of it can still be read.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
@@ -122,12 +123,12 @@ fn is_replaced(message: &AgentMessage) -> bool {
 }
 
 /// Returns the words of a message that are looked for; `None` where it has none.
-fn text_of(message: &AgentMessage) -> Option<(LossKind, String)> {
+fn text_of(message: &AgentMessage) -> Option<(LossKind, Cow<'_, str>)> {
     let (kind, text) = match message {
-        AgentMessage::User(user) => (LossKind::UserMessage, user.content.joined_text("\n")),
-        AgentMessage::Assistant(answer) => (LossKind::Answer, answer.content.joined_text("\n")),
-        AgentMessage::ToolResult(result) => (LossKind::Result, result.content.joined_text("\n")),
-        AgentMessage::BashExecution(run) => (LossKind::Result, run.output.clone()),
+        AgentMessage::User(user) => (LossKind::UserMessage, user.content.joined("\n")),
+        AgentMessage::Assistant(answer) => (LossKind::Answer, answer.content.joined("\n")),
+        AgentMessage::ToolResult(result) => (LossKind::Result, result.content.joined("\n")),
+        AgentMessage::BashExecution(run) => (LossKind::Result, Cow::Borrowed(run.output.as_str())),
         AgentMessage::System(_)
         | AgentMessage::Developer(_)
         | AgentMessage::Custom(_)

@@ -1,5 +1,6 @@
 //! What messages consist of: texts, images, thinking, tool calls.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::json::RawJson;
@@ -43,7 +44,16 @@ impl Content {
 
     /// Returns the texts joined by `separator`.
     pub fn joined_text(&self, separator: &str) -> String {
-        self.texts().collect::<Vec<_>>().join(separator)
+        self.joined(separator).into_owned()
+    }
+
+    /// Returns the same, without a copy of a single text.
+    pub fn joined(&self, separator: &str) -> Cow<'_, str> {
+        let mut texts = self.texts();
+        match (texts.next(), texts.next()) {
+            (Some(text), None) => Cow::Borrowed(text),
+            _ => Cow::Owned(self.texts().collect::<Vec<_>>().join(separator)),
+        }
     }
 
     /// Returns the tool calls.
