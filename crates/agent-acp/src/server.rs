@@ -111,7 +111,7 @@ impl Server {
         };
         match incoming {
             Ok(Incoming::Request { id, method, params }) => {
-                self.begin(id, method, params, unanswered)
+                self.begin(id, method, params, unanswered);
             }
             Ok(Incoming::Notification { method, params }) => {
                 // After the requests before it: a prompt may have come in the same moment.
