@@ -38,6 +38,8 @@ pub enum DiagnosticKind {
     UnfinishedWrite,
     /// A line is not a JSON object that can be read.
     DamagedLine,
+    /// Several records are on one line.
+    SharedLine,
     /// A line is longer than 4 GiB.
     OversizedLine,
     /// The session has more entries, or longer ids, than can be numbered: their ids take more than 4 GiB.

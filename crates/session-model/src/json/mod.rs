@@ -5,11 +5,13 @@ mod entries;
 mod lenient;
 mod members;
 mod raw;
+mod records;
 
 pub use canonical::{canonical, canonical_utf16_len};
 pub use entries::entries;
 pub use members::{Members, member};
 pub use raw::RawJson;
+pub use records::records;
 
 pub(crate) use lenient::{
     Repaired, count, flag, is_json, parse_repairing, present, repaired_bytes, text,

@@ -297,10 +297,21 @@ impl Decoder {
             self.blanks.add(self.line);
             return;
         }
-        let len = match u32::try_from(body.len()) {
-            Ok(len) if line.len() as u64 <= self.longest_line => len,
-            Ok(_) | Err(_) => return self.say_oversized(),
-        };
+        if line.len() as u64 > self.longest_line {
+            return self.say_oversized();
+        }
+        let mut offset = start + skipped;
+        for (number, record) in json::records(body).enumerate() {
+            if number == 1 {
+                let text = "two records on one line; both are read, but agents may read neither";
+                self.say(Severity::Warning, DiagnosticKind::SharedLine, text);
+            }
+            self.take_record(record, offset);
+            offset += record.len() as u64;
+        }
+    }
+
+    fn take_record(&mut self, body: &[u8], offset: u64) {
         // A line may be cut off just behind a closing brace, so the tail is looked at as a whole.
         let head = match self.in_tail && !json::is_json(body) {
             true => Head::Damaged,
@@ -326,7 +337,7 @@ impl Decoder {
                 if head.kind == "title" && head.id.is_none() && self.header.is_none() => {}
             Head::Entry(mut head) => {
                 self.say_repaired(head.repair.take());
-                self.take_entry(&head, start + skipped, len);
+                self.take_entry(&head, offset, body.len() as u32);
             }
             Head::NotAnEntry => {
                 let kind = DiagnosticKind::NotAnEntry;

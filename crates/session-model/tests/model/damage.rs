@@ -1121,3 +1121,28 @@ fn several_damages_at_once_are_each_told_on_their_line() {
     ! TornTail: line 8: the last line is cut off; it is kept and set aside
     ");
 }
+
+#[test]
+fn two_records_on_one_line_are_both_read() {
+    let lines = chain();
+    let joined = [&lines[..2], &[lines[2..4].concat()], &lines[4..]].concat();
+    let decoded = decode_bytes(text(&joined));
+    let tree = &decoded.tree;
+    let ids: Vec<&str> = tree.indices().map(|index| tree.id(index)).collect();
+    assert_eq!(ids, ["a", "b", "c", "d"]);
+    let said: Vec<_> = decoded
+        .diagnostics
+        .iter()
+        .map(|said| (said.kind, said.line))
+        .collect();
+    assert_eq!(said, [(DiagnosticKind::SharedLine, Some(3))]);
+    let plain = decode_bytes(text(&lines));
+    let bodies = |decoded: &Decoded| {
+        let entries = decoded
+            .tree
+            .indices()
+            .map(|index| decoded.tree.entry(index).ok());
+        entries.collect::<Vec<_>>()
+    };
+    assert_eq!(bodies(&decoded), bodies(&plain));
+}
