@@ -158,7 +158,8 @@ fn forbid_cuts_inside_calls(context: &SessionContext, items: &mut [CutItem]) {
     let mut open_until = vec![0_usize; items.len()];
     for ((call, _), result) in matched {
         let (call, result) = (messages[call].0, messages[result].0);
-        open_until[call] = open_until[call].max(result);
+        let first = call.min(result);
+        open_until[first] = open_until[first].max(call.max(result));
     }
     let mut until = 0;
     for (place, item) in items.iter_mut().enumerate() {

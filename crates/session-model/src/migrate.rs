@@ -4,11 +4,13 @@
 //! for `migrate`, which writes the file anew. Members keep their spelling and
 //! order; damaged lines are copied as they are.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::entry::EntryId;
 use crate::head::{Head, read_head};
-use crate::json::{Members, quoted};
+use crate::json::{Members, quoted, records};
 
 /// Why a session cannot be migrated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,23 +48,25 @@ pub fn migrate_lines<'a>(
         if number == 0 {
             line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         }
-        let rewritten = match read_head(line) {
-            Head::Header(..) if !header_seen => {
-                header_seen = true;
-                rewrite(line, |members| {
-                    set(members, "version", Some("3".to_owned()));
-                })
-            }
-            Head::Entry(head) => {
-                position += 1;
-                let kind = head.kind.into_owned();
-                rewrite(line, |members| {
-                    migrate_entry(members, &kind, version, position);
-                })
-            }
-            Head::Header(..) | Head::NotAnEntry | Head::Damaged => None,
-        };
-        migrated.push(rewritten.unwrap_or_else(|| line.to_vec()));
+        for record in records(line) {
+            let rewritten = match read_head(record) {
+                Head::Header(..) if !header_seen => {
+                    header_seen = true;
+                    rewrite(record, |members| {
+                        set(members, "version", Some("3".to_owned()));
+                    })
+                }
+                Head::Entry(head) => {
+                    position += 1;
+                    let kind = head.kind.into_owned();
+                    rewrite(record, |members| {
+                        migrate_entry(members, &kind, version, position);
+                    })
+                }
+                Head::Header(..) | Head::NotAnEntry | Head::Damaged => None,
+            };
+            migrated.push(rewritten.unwrap_or_else(|| record.to_vec()));
+        }
     }
     Ok(migrated)
 }
@@ -72,6 +76,7 @@ type Member = (String, String);
 
 fn migrate_entry(members: &mut Vec<Member>, kind: &str, version: u64, position: u64) {
     if version < 2 {
+        drop_repeated(members, kind);
         let id = quoted(&EntryId::of_position(position));
         let parent = match position {
             1 => "null".to_owned(),
@@ -108,6 +113,19 @@ fn migrate_entry(members: &mut Vec<Member>, kind: &str, version: u64, position: 
     }
 }
 
+/// Leaves of members of one key the last one, and of `type` the one that was read: in the common spelling the first one
+/// would count.
+fn drop_repeated(members: &mut Vec<Member>, kind: &str) {
+    let mut known = BTreeSet::new();
+    let count = members.len();
+    members.reverse();
+    members.retain(|(key, _)| known.insert(key.clone()));
+    members.reverse();
+    if members.len() < count {
+        set(members, "type", Some(quoted(kind)));
+    }
+}
+
 /// Returns the position that the JSON text `value` spells, in any spelling that reading accepts.
 fn position_in(value: &str) -> Option<u64> {
     match serde_json::from_str(value).ok()? {
@@ -124,8 +142,11 @@ fn position_in(value: &str) -> Option<u64> {
 fn set(members: &mut Vec<Member>, name: &str, value: Option<String>) {
     let place = members.iter().position(|(key, _)| key == name);
     match (place, value) {
-        (Some(place), Some(value)) => members[place].1 = value,
-        (Some(place), None) => drop(members.remove(place)),
+        (Some(place), Some(value)) => {
+            members.retain(|(key, _)| key != name);
+            members.insert(place, (name.to_owned(), value));
+        }
+        (Some(_), None) => members.retain(|(key, _)| key != name),
         (None, Some(value)) => members.push((name.to_owned(), value)),
         (None, None) => {}
     }

@@ -20,7 +20,7 @@ pub enum RoleOrder {
 
 /// Returns `messages` with every call followed by its result, and what had to be done for that.
 ///
-/// Results are moved up to their call, the nearest before them of their id. A call
+/// Results are moved to their call ([`match_calls`](crate::match_calls)). A call
 /// without a result gets one that says so. A result without a call is told as user
 /// text, so that nothing disappears. Calls of an answer that failed or was aborted count like others.
 pub fn pair_calls(
@@ -37,14 +37,20 @@ pub(crate) fn pair_calls_of(
     entries: &[&EntryId],
 ) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::default();
-    let mut results = BTreeMap::new();
+    let (mut results, mut early) = (BTreeMap::new(), BTreeSet::new());
     each_pair(messages.iter().map(CallEvent::from), |call, _, result| {
         results.insert(call, result);
+        if result < call.0 {
+            early.insert(result);
+        }
     });
     let mut messages: Vec<Option<LlmMessage>> = messages.into_iter().map(Some).collect();
     let mut paired = Vec::with_capacity(messages.len());
     for place in 0..messages.len() {
-        // A result comes after its call, so one that is not there any more stands at its call.
+        if early.contains(&place) {
+            continue;
+        }
+        // A result that is not there any more stands at its call.
         let Some(message) = messages[place].take() else {
             continue;
         };

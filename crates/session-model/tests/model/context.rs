@@ -980,14 +980,20 @@ fn a_second_result_of_one_call_is_told_as_text() {
 }
 
 #[test]
-fn a_result_before_its_call_is_not_its_result() {
-    insta::assert_snapshot!(llm("u:2 res:t:2 call:t:2", RoleOrder::Any), @"
+fn a_call_gets_its_result_that_stands_before_it() {
+    insta::assert_snapshot!(llm("u:2 res:t:2 call:t:2 a:2", RoleOrder::Any), @"
+    user: #1 lorem
+    assistant: <call t>
+    toolResult: #2 lorem
+    assistant: #4 lorem
+    ");
+    // The one behind it counts more.
+    insta::assert_snapshot!(llm("u:2 res:t:2 call:t:2 res:t:2", RoleOrder::Any), @"
     user: #1 lorem
     user: [output of an earlier bash call that is no longer in this conversation] + #2 lorem
     assistant: <call t>
-    toolResult: [no result was recorded for this call; it may not have run]
+    toolResult: #4 lorem
     ! result t (bash) answers no call of this context; it is told as text
-    ! call t (bash) has no result; a placeholder is sent
     ");
 }
 
@@ -1111,4 +1117,33 @@ fn turns_begin_with_requests_commands_notes_and_branch_summaries() {
         .map(|turn| (turn.start, turn.end))
         .collect();
     assert_eq!(turns, [(1, 5), (5, 6), (6, 9), (9, 10)]);
+}
+
+#[test]
+fn a_member_that_is_there_twice_means_the_same_after_a_migration() {
+    let header = r#"{"type":"session","version":1,"version":1}"#;
+    let said = |text: &str| format!(r#""message":{{"role":"user","content":"{text}"}}"#);
+    for line in [
+        format!(r#"{{"type":"custom",{},"type":"message"}}"#, said("a")),
+        format!(r#"{{"type":"message",{},"type":"custom"}}"#, said("a")),
+        format!(r#"{{"type":"message",{},{}}}"#, said("a"), said("b")),
+        format!(
+            r#"{{"type":"message",{}}}{{"type":"message",{}}}"#,
+            said("a"),
+            said("b")
+        ),
+    ] {
+        let file = format!("{header}\n{line}\n");
+        let migrated = migrate_lines(1, file.lines().map(str::as_bytes)).unwrap_or_default();
+        let migrated = decode_bytes(migrated.join(&b'\n'));
+        assert_eq!(migrated.tree.version(), 3, "{line}");
+        let meaning = |decoded: &Decoded| {
+            let context = context(decoded, ContextRules::Own);
+            let texts = context.messages();
+            let texts = texts.map(|(id, message)| format!("{id} {}", message.display_text()));
+            texts.collect::<Vec<_>>()
+        };
+        let before = meaning(&decode_bytes(file.into_bytes()));
+        assert_eq!(meaning(&migrated), before, "{line}");
+    }
 }
