@@ -218,6 +218,7 @@ fn kind_of(
         "user" if object.flag("isCompactSummary") => Kind::Summary,
         "user" => user_kind(object, texts),
         "attachment" => Kind::Attachment,
+        "progress" => Kind::Progress,
         "system" if object.text("subtype").as_deref() == Some("compact_boundary") => {
             let metadata = object.object("compactMetadata").unwrap_or_default();
             let preserved = metadata.object("preservedMessages").unwrap_or_default();

@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Attachment,
     /// Answers that no longer count.
     Retraction(Vec<Box<str>>),
+    /// What a hook reports, written when it has ended.
+    Progress,
     /// Nothing that is mapped, but a link between others.
     Link,
 }

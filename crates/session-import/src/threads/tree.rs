@@ -7,6 +7,15 @@ use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use super::record::{Kind, Records};
 use super::units::{UnitKind, Units};
 
+/// What stands before a record in the file.
+#[derive(Debug, Clone, Copy, Default)]
+struct Before {
+    /// The newest unit.
+    unit: Option<usize>,
+    /// The record that began the turn.
+    turn: usize,
+}
+
 impl Units {
     /// Returns the units in the order of their first records.
     pub fn in_order(&self) -> Vec<usize> {
@@ -18,6 +27,14 @@ impl Units {
     /// Sets the parents as the records name them.
     pub(crate) fn link(&mut self, records: &Records, diagnostics: &mut Diagnostics) {
         let resolved = self.resolve(records);
+        for record in &records.list {
+            let is_lost = |id: &str| !records.by_uuid.contains_key(id);
+            if record.parent.as_deref().is_some_and(is_lost) {
+                let text = "its parent is not in the file; joined to the record before it";
+                let said = Diagnostic::new(Severity::Note, DiagnosticKind::MissingParent, text);
+                diagnostics.push(said.at_line(record.line));
+            }
+        }
         // The compaction whose kept messages end with this record, while it is the newest.
         let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
         // The newest unit before, in the main chain and in side chains.
@@ -33,13 +50,7 @@ impl Units {
                 (None, _) => None,
                 (Some(id), _) => match records.by_uuid.get(id) {
                     Some(above) => resolved[*above],
-                    None => {
-                        let text = "its parent is not in the file; joined to the record before it";
-                        let said =
-                            Diagnostic::new(Severity::Note, DiagnosticKind::MissingParent, text);
-                        diagnostics.push(said.at_line(record.line));
-                        newest[side]
-                    }
+                    None => newest[side],
                 },
             };
             if let Some(compaction) = record.parent.as_deref().and_then(|id| ends.get(id)) {
@@ -68,8 +79,10 @@ impl Units {
         }
     }
 
-    /// Returns for each record its unit, or that of the nearest record above which has one.
+    /// Returns for each record its unit, or that of the nearest record above which has one. Above a parent that is missing,
+    /// and above what a hook reported later in the turn that it hangs on, is the record before in the file.
     fn resolve(&self, records: &Records) -> Vec<Option<usize>> {
+        let before = self.units_before(records);
         let mut resolved: Vec<Option<Option<usize>>> = vec![None; records.list.len()];
         for start in 0..records.list.len() {
             let mut chain = Vec::new();
@@ -85,14 +98,42 @@ impl Units {
                 if let Some(unit) = self.of_record[index] {
                     break Some(unit);
                 }
-                let parent = records.list[index].parent.as_deref();
-                at = parent.and_then(|id| records.by_uuid.get(id).copied());
+                let Some(parent) = records.list[index].parent.as_deref() else {
+                    break None;
+                };
+                at = records.by_uuid.get(parent).copied();
+                if at.is_none() {
+                    break before[index].unit;
+                }
             };
-            for index in chain {
+            let mut found = found;
+            for index in chain.into_iter().rev() {
+                let before = &before[index];
+                let in_turn = |unit: usize| self.list[unit].records[0] >= before.turn;
+                if records.list[index].kind == Kind::Progress && found.is_some_and(in_turn) {
+                    found = before.unit;
+                }
                 resolved[index] = Some(found);
             }
         }
         resolved.into_iter().map(Option::flatten).collect()
+    }
+
+    /// Returns for each record what stands before it in the file, in the main chain or in side chains as it does.
+    fn units_before(&self, records: &Records) -> Vec<Before> {
+        let mut newest = [Before::default(); 2];
+        let records = records.list.iter().enumerate();
+        let before = records.map(|(index, record)| {
+            let newest = &mut newest[usize::from(record.is_sidechain)];
+            let before = *newest;
+            newest.unit = self.of_record[index].or(newest.unit);
+            let unit = self.of_record[index].map(|unit| &self.list[unit].kind);
+            if matches!(unit, Some(UnitKind::Message)) {
+                newest.turn = index;
+            }
+            before
+        });
+        before.collect()
     }
 
     /// Puts what stands between the lines of an answer behind its results, and what follows the answer behind that.

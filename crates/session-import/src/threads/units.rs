@@ -152,7 +152,7 @@ impl Units {
                     let targets = Vec::new();
                     self.add(UnitKind::Retraction { targets }, index);
                 }
-                Kind::Link => {}
+                Kind::Progress | Kind::Link => {}
             }
         }
         for index in with_results {
