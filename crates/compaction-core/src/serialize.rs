@@ -5,8 +5,8 @@ mod shorten;
 use std::collections::BTreeMap;
 
 use session_model::{
-    AgentMessage, Block, Content, LlmMessage, StopReason, ToolCall, Wording, convert_message, json,
-    without_private,
+    AgentMessage, Block, Content, LlmMessage, StopReason, ToolCall, UserParts, Wording,
+    convert_message, json, without_private,
 };
 
 use crate::settings::Serialization;
@@ -83,6 +83,15 @@ impl<'a> Serializer<'a> {
         };
         let steers = self.works && matches!(message, AgentMessage::User(_));
         self.note_calls(&told);
+        if self.bounds.wording == Wording::Own {
+            let (inserted, own) = inserted(message);
+            if !inserted.is_empty() {
+                let text = told_text(&inserted, self.bounds);
+                let mut parts = vec![labelled(Label::Context, &text, self.bounds)];
+                parts.extend(self.parts_of(&LlmMessage::User(own), steers));
+                return parts;
+            }
+        }
         self.parts_of(&told, steers)
     }
 
@@ -230,10 +239,28 @@ fn answer_parts(content: &Content, serializer: &Serializer<'_>) -> Vec<String> {
 #[derive(Clone, Copy)]
 enum Label {
     User,
+    /// What an agent told the model in the user's place.
+    Context,
     Thinking,
     Assistant,
     Calls,
     ToolResult,
+}
+
+/// Returns what an agent put into a message in the user's place, and what the user wrote.
+fn inserted(message: &AgentMessage) -> (Content, Content) {
+    let parts = match message {
+        AgentMessage::Custom(custom) if !custom.display => {
+            return (custom.content.clone(), Content::default());
+        }
+        AgentMessage::User(user) => UserParts::of(&user.content),
+        _ => UserParts::default(),
+    };
+    let inserted = parts.inserted.into_iter().flat_map(|(_, blocks)| blocks);
+    (
+        Content::Blocks(inserted.collect()),
+        Content::Blocks(parts.own),
+    )
 }
 
 fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
@@ -245,6 +272,7 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
         Serialization::Labels => {
             let label = match label {
                 Label::User => "User",
+                Label::Context => "Context",
                 Label::Thinking => "Assistant thinking",
                 Label::Assistant => "Assistant",
                 Label::Calls => "Assistant tool calls",
@@ -255,6 +283,7 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
         Serialization::RoleMarkers => {
             let label = match label {
                 Label::User => "USER",
+                Label::Context => "CONTEXT",
                 Label::Thinking => "ASSISTANT_THINKING",
                 Label::Assistant => "ASSISTANT",
                 Label::Calls => "ASSISTANT_TOOL_CALLS",

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use compaction_core::{CompactionLoss, TokenCount};
 use session_model::{
     AgentMessage, AssistantMessage, Block, CallEvent, Content, Entry, EntryBody, EntryId,
-    EntryIndex, ToolResultMessage, match_calls,
+    EntryIndex, ToolResultMessage, UserParts, match_calls,
 };
 
 use crate::card;
@@ -235,14 +235,22 @@ impl<'a> Writer<'a> {
         let at = entry.timestamp.map(|at| at.to_string());
         let (class, who, body) = match message {
             AgentMessage::User(user) => {
-                self.turns += 1;
-                let text = self.gate.line(&user.content.joined_text("\n"), ROW);
-                self.row(place.0, "turn", &text, place.1);
-                (
-                    "user",
-                    "You".to_owned(),
-                    self.content(&user.content, &mut room),
-                )
+                let mut parts = UserParts::of(&user.content);
+                let own = Content::Blocks(std::mem::take(&mut parts.own));
+                let mut body = String::new();
+                if !own.is_empty() {
+                    self.turns += 1;
+                    let text = self.gate.line(&own.joined_text("\n"), ROW);
+                    self.row(place.0, "turn", &text, place.1);
+                    body = self.content(&own, &mut room);
+                }
+                for (kind, blocks) in parts.inserted {
+                    body.push_str(&self.inserted(&kind, &Content::Blocks(blocks), &mut room));
+                }
+                match own.is_empty() {
+                    true => ("custom", "Agent".to_owned(), body),
+                    false => ("user", "You".to_owned(), body),
+                }
             }
             AgentMessage::Assistant(answer) => {
                 let who = match answer.model.as_str() {
@@ -286,6 +294,11 @@ impl<'a> Writer<'a> {
                     ),
                 )
             }
+            AgentMessage::Custom(custom) if !custom.display => (
+                "custom",
+                "Agent".to_owned(),
+                self.inserted(&custom.custom_type, &custom.content, &mut room),
+            ),
             AgentMessage::Custom(_)
             | AgentMessage::BranchSummary(_)
             | AgentMessage::CompactionSummary(_)
@@ -348,6 +361,12 @@ impl<'a> Writer<'a> {
             out.push_str(&format!("<p class=\"error\">{error}</p>"));
         }
         out
+    }
+
+    /// Returns, folded, what an agent told the model in the user's place.
+    fn inserted(&self, kind: &str, content: &Content, room: &mut usize) -> String {
+        let text = self.content(content, room);
+        self.folded(&text, &format!("Inserted ({kind})"), true)
     }
 
     /// Returns texts and images of a message of the user or of an extension.

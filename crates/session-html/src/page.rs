@@ -293,7 +293,9 @@ fn title(tree: &SessionTree, gate: &Gate<'_>) -> String {
             .take(FIRST_ENTRIES)
             .find_map(|index| match tree.entry(index).ok()?.body {
                 EntryBody::Message(message) => match &*message {
-                    AgentMessage::User(user) => Some(user.content.joined_text(" ")),
+                    AgentMessage::User(user) => {
+                        Some(user.words()).filter(|words| !words.trim().is_empty())
+                    }
                     _ => None,
                 },
                 _ => None,

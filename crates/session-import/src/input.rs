@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use session_model::json::records;
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, LineSource, Severity, Span};
 
 use crate::error::ImportError;
@@ -41,10 +42,12 @@ impl fmt::Debug for Input {
     }
 }
 
-/// One line that is not blank.
+/// A line that is not blank, or one of several records on it.
 pub(crate) struct Line<'a> {
     /// Its number, counted from 1.
     pub number: u64,
+    /// How many records stand before it on the line.
+    pub part: usize,
     pub span: Span,
     pub bytes: &'a [u8],
 }
@@ -139,6 +142,9 @@ impl Input {
             before += self.block(from, end, longest, &mut |number, found| match found {
                 Some(line) => {
                     let number = before + number;
+                    if line.part == 1 {
+                        diagnostics.push(shared(number));
+                    }
                     take(Line { number, ..line }, diagnostics)
                 }
                 None => {
@@ -169,19 +175,21 @@ impl Input {
                 let (sender, receiver) = mpsc::sync_channel(AHEAD);
                 scope.spawn(move || {
                     for from in (first..end).step_by(stride) {
-                        let (mut block, mut too_long) = (B::default(), Vec::new());
+                        let (mut block, mut odd) = (B::default(), Vec::new());
                         let read = self.block(from, end, LONGEST, &mut |number, found| {
                             match found {
-                                Some(line) => fold(&mut block, &line),
-                                None => too_long.push(number),
+                                Some(line) => {
+                                    if line.part == 1 {
+                                        odd.push(shared(number));
+                                    }
+                                    fold(&mut block, &line);
+                                }
+                                None => odd.push(oversized(number)),
                             }
                             Ok(())
                         });
                         // Nobody receives it after an error.
-                        if sender
-                            .send(read.map(|lines| (block, too_long, lines)))
-                            .is_err()
-                        {
+                        if sender.send(read.map(|lines| (block, odd, lines))).is_err() {
                             return;
                         }
                     }
@@ -194,9 +202,11 @@ impl Input {
                 let Ok(read) = workers[worker].recv() else {
                     break;
                 };
-                let (block, too_long, lines) = read?;
-                let too_long = too_long.into_iter();
-                too_long.for_each(|number| diagnostics.push(oversized(before + number)));
+                let (block, odd, lines) = read?;
+                for said in odd {
+                    let line = before + said.line.unwrap_or(0);
+                    diagnostics.push(said.at_line(line));
+                }
                 take(block, before, diagnostics)?;
                 before += lines;
             }
@@ -234,10 +244,9 @@ impl Input {
             number += 1;
             match bytes.len() as u64 > longest {
                 true => take(number, None),
-                false => match line_of(bytes, start, number) {
-                    Some(line) => take(number, Some(line)),
-                    None => Ok(()),
-                },
+                false => {
+                    lines_of(bytes, start, number).try_for_each(|line| take(number, Some(line)))
+                }
             }
         };
         let after = first + block.len() as u64;
@@ -263,20 +272,31 @@ impl Input {
     }
 }
 
-/// Returns a line, unless it is blank.
-fn line_of(bytes: &[u8], start: u64, number: u64) -> Option<Line<'_>> {
+/// Returns the records of a line; none of a blank one.
+fn lines_of(bytes: &[u8], start: u64, number: u64) -> impl Iterator<Item = Line<'_>> {
     let mark: &[u8] = if start == 0 { b"\xEF\xBB\xBF" } else { b"" };
     let body = bytes.strip_prefix(mark).unwrap_or(bytes);
-    let skipped = bytes.len() - body.len();
+    let mut offset = start + (bytes.len() - body.len()) as u64;
     let body = body.trim_ascii_end();
-    (!body.trim_ascii_start().is_empty()).then(|| Line {
-        number,
-        span: Span {
-            offset: start + skipped as u64,
-            len: body.len() as u32,
-        },
-        bytes: body,
-    })
+    let records = records(body).enumerate();
+    let lines = records.map(move |(part, bytes)| {
+        let len = bytes.len() as u32;
+        let span = Span { offset, len };
+        offset += u64::from(len);
+        Line {
+            number,
+            part,
+            span,
+            bytes,
+        }
+    });
+    lines.filter(|line| !line.bytes.trim_ascii_start().is_empty())
+}
+
+/// Returns what is said of a line with several records.
+fn shared(line: u64) -> Diagnostic {
+    let text = "two records on one line; both are read, but agents may read neither";
+    Diagnostic::new(Severity::Warning, DiagnosticKind::SharedLine, text).at_line(line)
 }
 
 fn oversized(line: u64) -> Diagnostic {
@@ -288,6 +308,12 @@ fn oversized(line: u64) -> Diagnostic {
 pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     // Much faster on the bytes that nearly all files have.
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
+}
+
+/// Returns the records of a part of a file.
+pub(crate) fn records_of(text: &str) -> impl Iterator<Item = Object<'_>> {
+    let records = text.lines().flat_map(|line| records(line.as_bytes()));
+    records.filter_map(|record| Object::parse(std::str::from_utf8(record).ok()?))
 }
 
 /// Returns whether a file has a record on each line.

@@ -1,6 +1,6 @@
 //! opencode: what `opencode export` prints, one JSON document with messages and their parts.
 
-use session_model::{Block, Content, Cost, EntryId, FirstKept, StopReason, Usage};
+use session_model::{Block, Content, Cost, EntryId, FirstKept, StopReason, Usage, UserParts};
 
 use crate::Origin;
 use crate::content::{Answer, call, compaction, image_of_url, thinking};
@@ -12,7 +12,6 @@ use crate::json::{self, Object};
 use crate::partial::Document;
 use crate::parts::details;
 use crate::report::{ImportReport, count};
-use crate::user_message::UserParts;
 
 /// What the model sees in the place of a result that was pruned.
 const PRUNED: &str = "[Old result of a tool, cleared]";
@@ -152,7 +151,7 @@ impl Writer<'_, '_> {
 
     fn write_user(&mut self, index: usize, place: Place) -> Result<Option<EntryId>, ImportError> {
         let message = &self.messages[index];
-        let (mut own, mut injected) = (Vec::new(), Vec::new());
+        let mut parts = UserParts::default();
         for (kind, part) in &message.parts {
             let text = part.filled("text");
             let is_synthetic = part.flag("synthetic");
@@ -160,13 +159,15 @@ impl Writer<'_, '_> {
                 ("text", _) if part.flag("ignored") => {
                     self.emitter.report.skip("text (ignored)");
                 }
-                ("text", Some(text)) if is_synthetic => injected.push(Block::text(text)),
-                ("text", Some(text)) => own.push(Block::text(text)),
+                ("text", Some(text)) if is_synthetic => {
+                    parts.insert("synthetic", Block::text(text));
+                }
+                ("text", Some(text)) => parts.add(Block::text(text)),
                 ("file", _) => {
                     let url = part.text("url").unwrap_or_default();
                     match image_of_url(&url) {
-                        Some(image) => own.push(image),
-                        None => injected.push(Block::text(file_note(part, &url))),
+                        Some(image) => parts.own.push(image),
+                        None => parts.insert("synthetic", Block::text(file_note(part, &url))),
                     }
                 }
                 ("text", None) => {}
@@ -176,11 +177,6 @@ impl Writer<'_, '_> {
                     .lose(&format!("part of a message: {other}")),
             }
         }
-        let injected = (!injected.is_empty()).then(|| ("synthetic".to_owned(), injected));
-        let parts = UserParts {
-            own,
-            injected: injected.into_iter().collect(),
-        };
         let ends = self.emitter.user_parts(&message.id, place, parts)?;
         let (first, last) = ends.unzip();
         self.leaf = last.unwrap_or_else(|| self.leaf.clone());

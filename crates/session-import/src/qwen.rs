@@ -1,6 +1,8 @@
 //! qwen-code: a tree of records with parts of the Gemini API; several lines may be one record.
 
-use session_model::{Block, FirstKept};
+use std::slice;
+
+use session_model::{Block, FirstKept, UserParts};
 
 use crate::Origin;
 use crate::content::{Answer, compaction, is_blank};
@@ -14,7 +16,7 @@ use crate::report::{ImportReport, count};
 use crate::threads::{
     Kind, Record, Records, ResultAt, Unit, UnitKind, Units, WriteUnit, write_units,
 };
-use crate::user_message::{Ends, UserParts, add_end};
+use crate::user_message::{Ends, add_end};
 
 /// What the first pass found.
 #[derive(Default)]
@@ -279,16 +281,16 @@ impl Bodies<'_> {
         } else if is_wrapped {
             whole = None;
         }
-        let is_context = |block: &Block| matches!(block, Block::Text(text) if text.text.trim_start().starts_with("<qwen:user-prompt-submit-context>"));
-        let (injected, own): (Vec<_>, Vec<_>) = blocks
+        let mut parts = UserParts::default();
+        for block in blocks
             .into_iter()
-            .partition(|block| whole.is_some() || is_context(block));
-        let kind = whole.unwrap_or_else(|| "hook".to_owned());
-        let injected = (!is_blank(&injected)).then_some((kind, injected));
-        let parts = UserParts {
-            own,
-            injected: injected.into_iter().collect(),
-        };
+            .filter(|block| !is_blank(slice::from_ref(block)))
+        {
+            match &whole {
+                Some(kind) => parts.insert(kind, block),
+                None => parts.add(block),
+            }
+        }
         emitter.user_parts(head.uuid(), place, parts)
     }
 

@@ -1,6 +1,6 @@
-//! Messages with the role of the user: what the user said, and what the program put there.
+//! Messages with the role of the user, as entries.
 
-use session_model::{Block, EntryId};
+use session_model::{EntryId, UserParts};
 
 use crate::emitter::{CallResult, Emitter, Place};
 use crate::error::ImportError;
@@ -16,30 +16,6 @@ pub(crate) fn add_end(ends: &mut Ends, id: EntryId) {
     });
 }
 
-/// What a message with the role of the user holds.
-#[derive(Default)]
-pub(crate) struct UserParts {
-    pub own: Vec<Block>,
-    /// What the program put there, each with its kind.
-    pub injected: Vec<(String, Vec<Block>)>,
-}
-
-impl UserParts {
-    /// Adds a block: the user's, or one of a kind that the program put there.
-    pub fn add(&mut self, injected: Option<&str>, block: Block) {
-        match injected {
-            Some(kind) => self.injected.push((kind.to_owned(), vec![block])),
-            None => self.own.push(block),
-        }
-    }
-
-    /// Returns all blocks, whoever said them.
-    pub fn into_blocks(self) -> Vec<Block> {
-        let injected = self.injected.into_iter().flat_map(|(_, blocks)| blocks);
-        injected.chain(self.own).collect()
-    }
-}
-
 impl Emitter<'_> {
     /// Writes what the program put into a message, then what the user said. The user's message has the id of the
     /// record, where there is one.
@@ -51,7 +27,7 @@ impl Emitter<'_> {
     ) -> Result<Ends, ImportError> {
         let mut ends = None;
         let mut free_id = Some(id).filter(|_| parts.own.is_empty());
-        for (kind, blocks) in parts.injected {
+        for (kind, blocks) in parts.inserted {
             let id = free_id.take().unwrap_or_default();
             place.parent = self.hidden(id, &place, &kind, blocks)?;
             add_end(&mut ends, place.parent.clone());

@@ -48,6 +48,7 @@ pub mod text;
 mod timestamp;
 pub mod tokens;
 mod tree;
+mod user_parts;
 
 pub use body::BodyError;
 pub use calls::{CallEvent, answered_calls, match_calls};
@@ -81,3 +82,4 @@ pub use tree::{
     AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, Leaf, SessionPath, SessionTree,
     Turn, decode_bytes,
 };
+pub use user_parts::{MARKERS, Marker, UserParts};

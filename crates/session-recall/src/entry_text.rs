@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 use session_model::{AgentMessage, Block, Content, Entry, EntryBody, EntryIndex, SessionTree};
-use session_model::{EntryKind, ToolCall};
+use session_model::{EntryKind, ToolCall, UserMessage};
 
 use session_facts::{CallBody, commands_of, programs};
 use session_model::{Clean, is_excluded, without_private};
@@ -25,6 +25,8 @@ const CALL_DISTANCE: usize = 64;
 #[derive(Clone, Copy, Default)]
 pub(super) struct Gate<'a> {
     pub clean: Option<Clean<'a>>,
+    /// Of messages with the role of the user only what the user wrote.
+    pub only_words: bool,
 }
 
 impl Gate<'_> {
@@ -97,9 +99,27 @@ fn gated(author: Author, role: &str, text: Cow<'_, str>, gate: Gate<'_>) -> Entr
     }
 }
 
+/// How the role of a message is named that holds what the user did not write.
+const WITH_INSERTED: &str = "user, with inserted text";
+
+/// Returns the text of a message with the role of the user. Where an agent put something there, it counts as the user's
+/// only as far as it is.
+fn user_text(user: &UserMessage, message: &AgentMessage, gate: Gate<'_>) -> EntryText {
+    let words = user.words();
+    let is_own = words == user.content.joined_text("\n");
+    let (author, role, text) = if is_own {
+        (Author::User, "user", message.display_text())
+    } else if gate.only_words || is_excluded(&words) {
+        (Author::User, "user", words)
+    } else {
+        (Author::Other, WITH_INSERTED, message.display_text())
+    };
+    gated(author, role, Cow::Owned(text), gate)
+}
+
 fn message_text(message: &AgentMessage, gate: Gate<'_>) -> EntryText {
     let author = match message {
-        AgentMessage::User(_) => Author::User,
+        AgentMessage::User(user) => return user_text(user, message, gate),
         AgentMessage::Assistant(answer) => return answer_text(&answer.content, gate),
         AgentMessage::ToolResult(_) | AgentMessage::BashExecution(_) => Author::Tool,
         AgentMessage::BranchSummary(_) | AgentMessage::CompactionSummary(_) => Author::Summary,

@@ -137,6 +137,7 @@ pub fn recall_read(
     let each = request.tokens.0.saturating_sub(heads) / asked;
     let gate = Gate {
         clean: request.clean,
+        ..Gate::default()
     };
     let entries = order.into_iter().map(|(index, asked)| {
         let (offset, tokens) = match asked {

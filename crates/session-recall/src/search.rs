@@ -8,7 +8,7 @@ use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTre
 
 use crate::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
 use crate::excerpt::excerpts;
-use crate::filter::{Place, Places, speaks};
+use crate::filter::{Place, Places, RecallRole, speaks};
 use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
 use crate::prefilter::{AtHand, Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
@@ -185,6 +185,7 @@ impl<'a> RecallSearch<'a> {
     fn gate(&self) -> Gate<'a> {
         Gate {
             clean: self.request.clean,
+            only_words: self.request.filters.role == Some(RecallRole::User),
         }
     }
 

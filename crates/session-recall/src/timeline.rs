@@ -81,9 +81,10 @@ pub fn timeline(path: &SessionPath<'_>) -> Vec<TimelineEvent> {
                     running.extend(commands);
                 }
                 match &**message {
-                    AgentMessage::User(user) => {
-                        (TimelineKind::Message, user.content.joined_text("\n"))
-                    }
+                    AgentMessage::User(user) => match user.words() {
+                        words if words.trim().is_empty() => continue,
+                        words => (TimelineKind::Message, words),
+                    },
                     _ => continue,
                 }
             }

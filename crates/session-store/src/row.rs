@@ -86,7 +86,7 @@ fn first_prompt(tree: &SessionTree) -> Option<String> {
         let AgentMessage::User(user) = &*message else {
             return None;
         };
-        let text = user.content.joined_text("\n");
+        let text = user.words();
         Some(text).filter(|text| !text.trim().is_empty())
     })
 }

@@ -104,7 +104,10 @@ fn has_asked_since(tree: &SessionTree, prompt: &str) -> bool {
         .filter_map(|index| tree.entry(*index).ok())
         .any(|entry| match &entry.body {
             EntryBody::Message(message) => match &**message {
-                AgentMessage::User(user) => user.content.joined_text("\n").trim() != prompt.trim(),
+                AgentMessage::User(user) => {
+                    let words = user.words();
+                    !words.trim().is_empty() && words.trim() != prompt.trim()
+                }
                 _ => false,
             },
             _ => false,

@@ -7,7 +7,7 @@ use compaction_core::{Profile, TokenCount};
 use serde::Serialize;
 use session_model::{
     AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, Leaf, SessionTree,
-    without_private,
+    UserMessage, without_private,
 };
 
 use crate::commands::Outcome;
@@ -126,6 +126,7 @@ pub(super) fn document<'a>(
 fn rank(entry: Option<&Entry>) -> Rank {
     match entry.map(|entry| &entry.body) {
         Some(EntryBody::Message(message)) => match &**message {
+            AgentMessage::User(user) if is_inserted(user) => Rank::Inside,
             AgentMessage::User(_) | AgentMessage::BashExecution(_) => Rank::Turn,
             _ => Rank::Inside,
         },
@@ -133,6 +134,11 @@ fn rank(entry: Option<&Entry>) -> Rank {
         Some(EntryBody::BranchSummary(_)) => Rank::Branch,
         _ => Rank::Inside,
     }
+}
+
+/// Returns whether all text of a message with the role of the user is what an agent put there.
+fn is_inserted(user: &UserMessage) -> bool {
+    user.words().is_empty() && user.content.texts().any(|text| !text.trim().is_empty())
 }
 
 fn text_of(entry: Option<&Entry>) -> String {
@@ -145,7 +151,13 @@ fn text_of(entry: Option<&Entry>) -> String {
             .clone()
             .unwrap_or_else(|| compaction.summary.clone()),
         EntryBody::BranchSummary(branch) => branch.summary.clone(),
-        EntryBody::Message(message) => without_private(&message.display_text()).into_owned(),
+        EntryBody::Message(message) => match &**message {
+            AgentMessage::User(user) if is_inserted(user) => "(inserted text)".to_owned(),
+            AgentMessage::User(user) if user.words() != user.content.joined_text("\n") => {
+                without_private(&user.words()).into_owned()
+            }
+            message => without_private(&message.display_text()).into_owned(),
+        },
         EntryBody::CustomMessage(message) => message.content.joined_text(" "),
         EntryBody::ModelChange(model) => format!("{}/{}", model.provider, model.model_id),
         EntryBody::ThinkingLevelChange(level) => level.clone(),

@@ -313,7 +313,7 @@ fn exports_name_what_is_lost_and_how_to_resume() {
     --- stdout
     read as: Codex session 01a2010b-ec77-70b3-a84c-8a42f2e3e063, 6 kinds of record skipped
     exported: for pi, session 01a2010b-ec77-70b3-a84c-8a42f2e3e063 -> pi-new.jsonl
-      written     compaction 1, custom 2, custom_message 7, message 4, model_change
+      written     compaction 1, custom 2, custom_message 6, message 4, model_change
                   1, usage 1
       resume      run pi --session pi-new.jsonl
     ");

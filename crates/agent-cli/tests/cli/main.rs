@@ -28,3 +28,4 @@ mod screen;
 mod sessions;
 mod setup;
 mod store;
+mod user_words;

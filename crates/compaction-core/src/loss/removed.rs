@@ -125,7 +125,7 @@ fn is_replaced(message: &AgentMessage) -> bool {
 /// Returns the words of a message that are looked for; `None` where it has none.
 fn text_of(message: &AgentMessage) -> Option<(LossKind, Cow<'_, str>)> {
     let (kind, text) = match message {
-        AgentMessage::User(user) => (LossKind::UserMessage, user.content.joined("\n")),
+        AgentMessage::User(user) => (LossKind::UserMessage, Cow::Owned(user.words())),
         AgentMessage::Assistant(answer) => (LossKind::Answer, answer.content.joined("\n")),
         AgentMessage::ToolResult(result) => (LossKind::Result, result.content.joined("\n")),
         AgentMessage::BashExecution(run) => (LossKind::Result, Cow::Borrowed(run.output.as_str())),
@@ -136,7 +136,10 @@ fn text_of(message: &AgentMessage) -> Option<(LossKind, Cow<'_, str>)> {
         | AgentMessage::CompactionSummary(_)
         | AgentMessage::Other { .. } => return None,
     };
-    let text = public_lines(&text).into_owned();
+    let text = match public_lines(&text) {
+        Cow::Owned(public) => Cow::Owned(public),
+        Cow::Borrowed(_) => text,
+    };
     text.chars()
         .any(|letter| !letter.is_whitespace())
         .then_some((kind, text))

@@ -7,7 +7,7 @@ use session_facts::{
     open_todos_in,
 };
 use session_model::text::one_line;
-use session_model::{AgentMessage, Content, EntryId, public_lines};
+use session_model::{AgentMessage, EntryId, public_lines};
 
 use super::{Body, Outline, Piece, PieceKind, words_tokens};
 use crate::outline::HANDOFF_MESSAGE;
@@ -79,8 +79,12 @@ pub(super) fn outline(
             continue;
         }
         if let AgentMessage::Assistant(answer) = &*source.message {
-            turn.answers
-                .extend(quote(PieceKind::Answer, source, &answer.content, ANSWER));
+            turn.answers.extend(quote(
+                PieceKind::Answer,
+                source,
+                answer.content.joined_text("\n"),
+                ANSWER,
+            ));
         }
         for action in of_message.remove(&at).unwrap_or_default() {
             turn.work.add(action, folder, &source.entry_id);
@@ -133,7 +137,7 @@ pub(super) fn earlier_summary(entry_id: EntryId, text: String) -> Piece {
 /// Returns what a message adds in front of the answers of a turn.
 fn opening_of(source: &SourceMessage) -> Option<Piece> {
     match &*source.message {
-        AgentMessage::User(user) => quote(PieceKind::Request, source, &user.content, REQUEST),
+        AgentMessage::User(user) => quote(PieceKind::Request, source, user.words(), REQUEST),
         AgentMessage::Custom(custom) if custom.custom_type == HANDOFF_MESSAGE => {
             let text = without_ledger(&custom.content.joined_text("\n"));
             Some(piece(
@@ -163,14 +167,9 @@ fn opening_of(source: &SourceMessage) -> Option<Piece> {
     }
 }
 
-/// Returns a piece that quotes a content; `None` where it has no words.
-fn quote(kind: PieceKind, source: &SourceMessage, content: &Content, weight: f64) -> Option<Piece> {
-    let piece = piece(
-        kind,
-        source.entry_id.clone(),
-        content.joined_text("\n"),
-        weight,
-    );
+/// Returns a piece that quotes a text; `None` where it has no words.
+fn quote(kind: PieceKind, source: &SourceMessage, text: String, weight: f64) -> Option<Piece> {
+    let piece = piece(kind, source.entry_id.clone(), text, weight);
     let has_words = |text: &str| text.chars().any(|letter| !letter.is_whitespace());
     matches!(&piece.body, Body::Quote(text) if has_words(text)).then_some(piece)
 }

@@ -1,7 +1,7 @@
 //! The second pass: bodies of records, as messages.
 
 use session_model::json::RawJson;
-use session_model::{Block, FirstKept, Span};
+use session_model::{Block, FirstKept, Span, UserParts};
 
 use super::blocks::{attachment_blocks, result_blocks, user_parts};
 use super::part::Part;
@@ -9,12 +9,15 @@ use super::scan::Scan;
 use crate::content::{Answer, compaction, is_blank};
 use crate::emitter::{CallResult, Emitter, Place};
 use crate::error::ImportError;
-use crate::input::Input;
+use crate::input::{Input, records_of};
 use crate::json::{self, Object};
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
 use crate::threads::{Records, ResultAt, Unit, UnitKind, WriteUnit};
 use crate::user_message::{Ends, add_end};
+
+/// The command that compacts.
+const COMPACT: &str = "<command-name>/compact</command-name>";
 
 /// Gives the bodies of records.
 pub(super) struct Bodies<'a> {
@@ -35,7 +38,7 @@ impl WriteUnit for Bodies<'_> {
         match &unit.kind {
             UnitKind::Answer { results } => self.write_answer(emitter, unit, results, &place),
             UnitKind::Message => self.write_message(emitter, unit, place),
-            UnitKind::Attachment => self.write_attachment(emitter, unit, &place),
+            UnitKind::Attachment => self.write_attachment(emitter, unit, place),
             UnitKind::Orphan { blocks } => self.write_orphans(emitter, unit, blocks, place),
             UnitKind::Compaction { summary: None, .. } => {
                 emitter.report.lose("compaction without a summary");
@@ -103,9 +106,24 @@ pub(crate) fn read_result(
 
 /// Returns the blocks of the answer whose lines a text holds.
 pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
-    let records = text.lines().filter_map(Object::parse);
+    let records = records_of(text);
     let parts = records.map(|record| Part::of(&record, report, true));
     parts.flat_map(|part| part.blocks).collect()
+}
+
+/// Returns the texts of blocks.
+fn blocks_text<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> String {
+    let texts = blocks.into_iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text.text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns whether somebody else than the user sent a message of this origin.
+fn is_sent(origin: &Object<'_>) -> bool {
+    let is_other = origin.text("kind").is_some_and(|kind| kind != "human");
+    is_other || origin.raw("from").is_some() || origin.raw("senderTaskId").is_some()
 }
 
 impl Bodies<'_> {
@@ -191,7 +209,10 @@ impl Bodies<'_> {
         let part = |index: &usize| self.scan.parts[*index].as_deref();
         let mut pairs = unit.records.windows(2);
         let is_later = emitter.reads_later()
-            && pairs.all(|pair| record(&pair[0]).line + 1 == record(&pair[1]).line)
+            && pairs.all(|pair| {
+                let (one, next) = (record(&pair[0]), record(&pair[1]));
+                one.line + 1 == next.line && one.span.end() + 1 == next.span.offset
+            })
             && unit
                 .records
                 .iter()
@@ -217,11 +238,7 @@ impl Bodies<'_> {
         place: &Place,
         answer: &Answer,
     ) -> Result<Ends, ImportError> {
-        let texts = answer.blocks.iter().filter_map(|block| match block {
-            Block::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        });
-        let data = serde_json::json!({ "text": texts.collect::<Vec<_>>().join("\n") });
+        let data = serde_json::json!({ "text": blocks_text(&answer.blocks) });
         let id = emitter.custom(id, place, "synthetic", json::raw_of(&data))?;
         let mut last = id.clone();
         if let Some(usage) = answer.usage.filter(|usage| usage.total_tokens > 0) {
@@ -246,9 +263,8 @@ impl Bodies<'_> {
         let record = Object::parse(&text).unwrap_or_default();
         let message = record.object("message").unwrap_or_default();
         let origin = record.object("origin").unwrap_or_default();
-        let is_sent = origin.raw("from").is_some() || origin.raw("senderTaskId").is_some();
         let is_human = origin.text("kind").as_deref() == Some("human");
-        let whole = if is_sent {
+        let whole = if is_sent(&origin) {
             Some("notification")
         } else if record.flag("isMeta") {
             Some("meta")
@@ -257,8 +273,27 @@ impl Bodies<'_> {
         } else {
             None
         };
-        let parts = user_parts(&mut emitter.report, &message, whole);
+        let mut parts = user_parts(&mut emitter.report, &message, whole);
+        let mut texts = parts.inserted.iter().flat_map(|(_, blocks)| blocks);
+        let says = |block: &Block, name: &str| matches!(block, Block::Text(text) if text.text.contains(name));
+        if texts.clone().any(|block| says(block, COMPACT)) {
+            // It guided the summary, and the model must not carry it out behind that.
+            let data = serde_json::json!({ "text": blocks_text(parts.own.iter().chain(texts)) });
+            let id = emitter.custom(head.uuid(), &place, "command", json::raw_of(&data))?;
+            return Ok(Some((id.clone(), id)));
+        }
+        if texts.any(|block| says(block, "<command-name>")) && self.is_local(unit.records[0])? {
+            let own = std::mem::take(&mut parts.own).into_iter();
+            own.for_each(|block| parts.insert("command", block));
+        }
         emitter.user_parts(head.uuid(), place, parts)
+    }
+
+    /// Returns whether a command is one that the program itself carried out: what it printed follows.
+    fn is_local(&self, record: usize) -> Result<bool, ImportError> {
+        let next = self.scan.records.list.get(record + 1);
+        let next = next.map(|next| self.input.text(next.span)).transpose()?;
+        Ok(next.is_some_and(|text| text.contains("<local-command-std")))
     }
 
     /// Writes context that the program added.
@@ -266,7 +301,7 @@ impl Bodies<'_> {
         &self,
         emitter: &mut Emitter<'_>,
         unit: &Unit,
-        place: &Place,
+        place: Place,
     ) -> Result<Ends, ImportError> {
         let head = &self.scan.records.list[unit.records[0]];
         let text = self.input.text(head.span)?;
@@ -274,31 +309,29 @@ impl Bodies<'_> {
         let attachment = record.object("attachment").unwrap_or_default();
         let kind = attachment.text("type").unwrap_or_default();
         let blocks = attachment_blocks(&mut emitter.report, &attachment);
-        let texts = blocks.iter().filter_map(|block| match block {
-            Block::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        });
-        let said = texts.collect::<Vec<_>>().join("\n");
+        let said = blocks_text(&blocks);
         if is_blank(&blocks) {
             emitter.report.skip(&format!("attachment/{kind}"));
             return Ok(None);
         }
         let origin = attachment.object("origin").unwrap_or_default();
-        let is_sent = origin.raw("from").is_some() || origin.raw("senderTaskId").is_some();
         let is_prompt = attachment
             .text("commandMode")
             .is_none_or(|mode| mode == "prompt");
-        let is_user = kind == "queued_command" && is_prompt && !is_sent;
-        let id = if is_user && !attachment.flag("isMeta") {
-            if self.scan.is_user_text(&said) {
-                emitter.report.duplicates += 1;
-                return Ok(None);
+        let is_user = kind == "queued_command" && is_prompt && !is_sent(&origin);
+        let is_user = is_user && !attachment.flag("isMeta");
+        if is_user && self.scan.is_user_text(&said) {
+            emitter.report.duplicates += 1;
+            return Ok(None);
+        }
+        let mut parts = UserParts::default();
+        for block in blocks {
+            match is_user {
+                true => parts.add(block),
+                false => parts.insert(&format!("attachment/{kind}"), block),
             }
-            emitter.user(head.uuid(), place, blocks)?
-        } else {
-            emitter.hidden(head.uuid(), place, &format!("attachment/{kind}"), blocks)?
-        };
-        Ok(Some((id.clone(), id)))
+        }
+        emitter.user_parts(head.uuid(), place, parts)
     }
 
     /// Returns the text of a summary.

@@ -3,7 +3,7 @@
 use session_model::json::{RawJson, utf16_len};
 use session_model::{Block, FirstKept, Timestamp};
 
-use super::items::{content_block, message_parts};
+use super::items::{message_blocks, message_parts};
 use super::mapper::Mapper;
 use super::scan::{At, is_native};
 use crate::content::{Answer, compaction};
@@ -90,18 +90,16 @@ impl Mapper<'_, '_> {
                     at,
                     ..Answer::default()
                 };
-                for content in item.objects("content") {
-                    answer
-                        .blocks
-                        .extend(content_block(&mut self.emitter.report, &content));
-                }
+                let blocks = message_blocks(&mut self.emitter.report, item);
+                answer.blocks.extend(blocks.into_iter().flatten());
                 let (_, end) = self
                     .emitter
                     .answer("", &place, answer.draft()?, Vec::new())?;
                 self.leaf = end;
             } else if is_readable(item) {
                 let role = item.text("role").unwrap_or_else(|| "agent".to_owned());
-                let mut blocks = message_parts(&mut self.emitter.report, item).into_blocks();
+                let blocks = message_blocks(&mut self.emitter.report, item);
+                let mut blocks: Vec<Block> = blocks.into_iter().flatten().collect();
                 blocks.retain(|block| !matches!(block, Block::Text(text) if text.text == summary));
                 if !blocks.is_empty() {
                     self.leaf = self.emitter.copied(&place, &role, blocks)?;

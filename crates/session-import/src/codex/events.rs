@@ -1,6 +1,6 @@
 //! Events that are more than display: usage, rollbacks, interruptions, and messages of files without items.
 
-use session_model::{Block, StopReason, Timestamp, Usage};
+use session_model::{Block, StopReason, Timestamp, Usage, UserParts};
 
 use super::items;
 use super::mapper::Mapper;
@@ -64,13 +64,11 @@ impl Mapper<'_, '_> {
                 Ok(())
             }
             Some("user_message") if !self.scan.has_user_items => {
-                self.close()?;
+                let mut parts = UserParts::default();
                 if let Some(text) = event.filled("message") {
-                    self.turns.push(self.leaf.clone());
-                    let place = self.place(at);
-                    self.leaf = self.emitter.user("", &place, vec![Block::text(text)])?;
+                    parts.add(Block::text(text));
                 }
-                Ok(())
+                self.take_parts(parts, "", at)
             }
             Some("agent_message") if !self.scan.has_answer_items => {
                 let text = event.text("message").unwrap_or_default();

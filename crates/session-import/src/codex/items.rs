@@ -1,13 +1,13 @@
 //! Items of the conversation: messages, reasoning, calls, outputs.
 
 use session_model::json::RawJson;
-use session_model::{Block, Usage};
+use session_model::{Block, Usage, UserParts};
 
 use crate::content::{call, image_of_url, thinking};
 use crate::emitter::{CallResult, PendingCall};
+use crate::input::records_of;
 use crate::json::{self, Object};
 use crate::report::ImportReport;
-use crate::user_message::UserParts;
 
 /// Returns true for the types of calls that get a result.
 pub(crate) fn is_call(kind: &str) -> bool {
@@ -29,56 +29,39 @@ pub(crate) fn is_output(kind: &str) -> bool {
     )
 }
 
-/// How texts begin that the program writes into messages of the user, and what they are.
-const INJECTED: [(&str, &str); 12] = [
-    ("<environment_context>", "environment"),
-    ("# AGENTS.md instructions", "instructions"),
-    ("<user_instructions>", "instructions"),
-    ("<INSTRUCTIONS>", "instructions"),
-    ("<permissions instructions>", "instructions"),
-    ("<skills_instructions>", "instructions"),
-    ("<skill>", "instructions"),
-    ("<turn_aborted>", "interruption"),
-    ("<subagent_notification>", "notification"),
-    ("<user_shell_command>", "command"),
-    ("<hook_", "hook"),
-    ("<collaboration_mode>", "instructions"),
-];
-
 /// Returns what a message with the role of the user or of the developer holds.
 pub(super) fn message_parts(report: &mut ImportReport, item: &Object<'_>) -> UserParts {
     let role = item.text("role").unwrap_or_default();
     let passed = item.object("internal_chat_message_metadata_passthrough");
     let kinds = passed.unwrap_or_default().texts("content_item_kinds");
     let mut parts = UserParts::default();
-    for (place, raw) in item.items("content").into_iter().enumerate() {
-        let Some(content) = Object::parse(raw) else {
-            continue;
-        };
-        let Some(block) = content_block(report, &content) else {
+    for (place, block) in message_blocks(report, item).into_iter().enumerate() {
+        let Some(block) = block else {
             continue;
         };
         let known = kinds
             .get(place)
             .map(String::as_str)
             .filter(|kind| *kind != "unknown");
-        let injected = match (role.as_str(), known, &block) {
-            ("developer" | "system", _, _) => Some("developer"),
-            (_, Some(kind), _) if kind.starts_with("user.") => None,
-            (_, Some(kind), _) => Some(kind),
-            (_, None, Block::Text(text)) => {
-                let text = text.text.trim_start();
-                let found = INJECTED.iter().find(|(start, _)| text.starts_with(start));
-                found.map(|(_, kind)| *kind)
-            }
-            (_, None, _) => None,
-        };
-        parts.add(injected, block);
-    }
-    if let Some(text) = item.text("content") {
-        parts.own.push(Block::text(text));
+        match (role.as_str(), known) {
+            ("developer" | "system", _) => parts.insert("developer", block),
+            (_, Some(kind)) if kind.starts_with("user.") => parts.own.push(block),
+            (_, Some(kind)) => parts.insert(kind, block),
+            (_, None) => parts.add(block),
+        }
     }
     parts
+}
+
+/// Returns the content of a message, with nothing in the place of what is no text or image.
+pub(super) fn message_blocks(report: &mut ImportReport, item: &Object<'_>) -> Vec<Option<Block>> {
+    if let Some(text) = item.text("content") {
+        return vec![Some(Block::text(text))];
+    }
+    let contents = item.items("content").into_iter();
+    contents
+        .map(|raw| content_block(report, &Object::parse(raw)?))
+        .collect()
 }
 
 /// Returns a text or an image; anything else is counted as lost.
@@ -133,7 +116,7 @@ pub(super) fn answer_part(
 
 /// Returns the blocks of the answer whose records stand in a part of a log.
 pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
-    let records = text.lines().filter_map(Object::parse);
+    let records = records_of(text);
     let items = records.filter(|record| record.text("type").as_deref() == Some("response_item"));
     let parts = items.filter_map(|record| {
         let raw = record.raw("payload")?;

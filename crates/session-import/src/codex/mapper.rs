@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use session_model::json::RawJson;
-use session_model::{EntryDraft, EntryId, ModelRef, Timestamp};
+use session_model::{EntryDraft, EntryId, ModelRef, Timestamp, UserParts};
 
 use super::compacted::kept_text;
 use super::items::{self, answer_part, is_output, message_parts, output_of};
@@ -254,9 +254,21 @@ impl<'a, 'w> Mapper<'a, 'w> {
         id: &str,
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
-        self.close()?;
         let parts = message_parts(&mut self.emitter.report, item);
-        if !parts.own.is_empty() {
+        self.take_parts(parts, id, at)
+    }
+
+    /// Writes a message with the role of the user.
+    pub fn take_parts(
+        &mut self,
+        parts: UserParts,
+        id: &str,
+        at: Option<Timestamp>,
+    ) -> Result<(), ImportError> {
+        self.close()?;
+        // Codex counts what it does not know as a turn.
+        let is_unknown = |(kind, _): &(String, _)| kind == UserParts::UNKNOWN;
+        if !parts.own.is_empty() || parts.inserted.iter().any(is_unknown) {
             self.turns.push(self.leaf.clone());
             self.user_messages.push(kept_text(&parts.own));
         }

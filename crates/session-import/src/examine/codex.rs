@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use session_model::{DiagnosticKind, Severity};
 
-use super::{Edit, Examined, Findings, INTERRUPTED};
+use super::{At, Edit, Examined, Findings, INTERRUPTED};
 use crate::codex::{is_call, is_output};
 use crate::error::ImportError;
 use crate::export::uuid;
@@ -14,13 +14,13 @@ use crate::input::Input;
 /// What the first pass finds.
 #[derive(Default)]
 struct Found {
-    first: Option<(u64, String)>,
+    first: Option<(At, String)>,
     has_items: bool,
     cwd: String,
     at: String,
     /// The line and the type of each call, by its id.
-    calls: BTreeMap<String, (u64, String)>,
-    outputs: Vec<(u64, String)>,
+    calls: BTreeMap<String, (At, String)>,
+    outputs: Vec<(At, String)>,
 }
 
 pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {

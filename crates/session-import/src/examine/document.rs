@@ -6,7 +6,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 use session_model::{DiagnosticKind, Severity};
 
-use super::{Edit, Examined, Findings, INTERRUPTED, Step, write_line};
+use super::{At, Edit, Examined, Findings, INTERRUPTED, Step, write_line};
 use crate::error::ImportError;
 use crate::input::{Input, is_lines};
 use crate::json::Object;
@@ -37,7 +37,8 @@ pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
     };
     let messages = document.iter().flat_map(|document| &document.messages);
     for (number, raw) in (0..).zip(messages) {
-        let line = line_at(raw.as_ptr() as usize - text.as_ptr() as usize);
+        let number = (number, 0);
+        let line = (line_at(raw.as_ptr() as usize - text.as_ptr() as usize), 0);
         let message = Object::parse(raw).unwrap_or_default();
         let id = message.object("info").and_then(|info| info.filled("id"));
         if id.is_some_and(|id| !ids.insert(id)) {
@@ -75,7 +76,7 @@ pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
         }
     }
     if is_cut {
-        let line = line_at(text.trim_end().len());
+        let line = (line_at(text.trim_end().len()), 0);
         let text = "the document is cut off or damaged; the agent does not open it";
         findings.add(Severity::Error, DiagnosticKind::TornTail, line, text);
     }
@@ -89,7 +90,7 @@ pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
 /// Writes the members and messages of a document that are whole, with what the edits change of a message by its number.
 pub(super) fn repair(
     input: &Input,
-    edits: &BTreeMap<u64, Vec<Edit>>,
+    edits: &BTreeMap<At, Vec<Edit>>,
     out: &mut dyn Write,
 ) -> Result<(), ImportError> {
     let (_, text) = input.document()?;
@@ -105,7 +106,7 @@ pub(super) fn repair(
         let mut message = Vec::new();
         write_line(
             raw,
-            edits.get(&number).map_or(&[], Vec::as_slice),
+            edits.get(&(number, 0)).map_or(&[], Vec::as_slice),
             &mut message,
         )?;
         if !message.is_empty() {

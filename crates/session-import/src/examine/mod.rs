@@ -20,8 +20,13 @@ use crate::json::Object;
 const UNPAIRED: &str =
     "a service refuses a request that has one without the other, unless the agent fills it in";
 
-/// A change of a line.
+/// A record: the number of its line and how many stand before it there; or the number of a message in a document.
+type At = (u64, usize);
+
+/// A change of a record.
 enum Edit {
+    /// It gets a line of its own, as each does.
+    Split,
     /// The line is left out.
     Drop,
     /// A line is put in front.
@@ -46,7 +51,7 @@ pub struct Examined {
     /// The damage, each with its line and what it does.
     pub diagnostics: Vec<Diagnostic>,
     /// The changes of lines that undo it; of messages, by their number, where the file is one document.
-    edits: BTreeMap<u64, Vec<Edit>>,
+    edits: BTreeMap<At, Vec<Edit>>,
     is_document: bool,
     /// The document is written anew from what is whole.
     is_cut: bool,
@@ -56,34 +61,34 @@ pub struct Examined {
 #[derive(Default)]
 struct Findings {
     diagnostics: Diagnostics,
-    edits: BTreeMap<u64, Vec<Edit>>,
+    edits: BTreeMap<At, Vec<Edit>>,
 }
 
 impl Findings {
-    fn add(&mut self, severity: Severity, kind: DiagnosticKind, line: u64, text: &str) {
+    fn add(&mut self, severity: Severity, kind: DiagnosticKind, at: At, text: &str) {
         self.diagnostics
-            .push(Diagnostic::new(severity, kind, text).at_line(line));
+            .push(Diagnostic::new(severity, kind, text).at_line(at.0));
     }
 
-    fn edit(&mut self, line: u64, edit: Edit) {
-        self.edits.entry(line).or_default().push(edit);
+    fn edit(&mut self, at: At, edit: Edit) {
+        self.edits.entry(at).or_default().push(edit);
     }
 
     /// Gives every record; a line that is none is damage.
     fn records(
         &mut self,
         input: &Input,
-        mut take: impl FnMut(u64, &Object<'_>, &mut Self),
+        mut take: impl FnMut(At, &Object<'_>, &mut Self),
     ) -> Result<(), ImportError> {
-        let mut last = 0;
+        let mut last = (0, 0);
         let mut damaged = None;
         let mut ignored = Diagnostics::default();
         input.lines(input.bytes, &mut ignored, |line, _| {
-            last = line.number;
+            last = (line.number, line.part);
             match Object::parse(&line.text()) {
-                Some(record) => take(line.number, &record, self),
+                Some(record) => take(last, &record, self),
                 None => {
-                    if let Some(before) = damaged.replace(line.number) {
+                    if let Some(before) = damaged.replace(last) {
                         self.unreadable(before);
                     }
                 }
@@ -99,16 +104,18 @@ impl Findings {
             Some(line) => self.unreadable(line),
             None => {}
         }
-        for oversized in ignored.into_vec() {
-            if let Some(line) = oversized.line {
-                self.edit(line, Edit::Drop);
+        for found in ignored.into_vec() {
+            match (found.line, found.kind) {
+                (Some(line), DiagnosticKind::SharedLine) => self.edit((line, 1), Edit::Split),
+                (Some(line), _) => self.edit((line, 0), Edit::Drop),
+                (None, _) => {}
             }
-            self.diagnostics.push(oversized);
+            self.diagnostics.push(found);
         }
         Ok(())
     }
 
-    fn unreadable(&mut self, line: u64) {
+    fn unreadable(&mut self, line: At) {
         let text =
             "not readable as a JSON object; agents leave it out, and what it said is lost to them";
         self.add(Severity::Error, DiagnosticKind::DamagedLine, line, text);
@@ -156,7 +163,10 @@ impl Examined {
         }
         let mut ignored = Diagnostics::default();
         input.lines(input.bytes, &mut ignored, |line, _| {
-            let edits = self.edits.get(&line.number).map_or(&[][..], Vec::as_slice);
+            let edits = self
+                .edits
+                .get(&(line.number, line.part))
+                .map_or(&[][..], Vec::as_slice);
             write_line(&line.text(), edits, out)
         })?;
         Ok(changed)
@@ -183,7 +193,7 @@ fn write_line(text: &str, edits: &[Edit], out: &mut dyn Write) -> Result<(), Imp
                         *place = value.clone();
                     }
                 }
-                Edit::Drop | Edit::Before(_) | Edit::After(_) => {}
+                Edit::Split | Edit::Drop | Edit::Before(_) | Edit::After(_) => {}
             }
         }
         writeln!(out, "{record}")?;

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Value, json};
 use session_model::{DiagnosticKind, Severity};
 
-use super::{Edit, Examined, Findings, INTERRUPTED, Step, UNPAIRED};
+use super::{At, Edit, Examined, Findings, INTERRUPTED, Step, UNPAIRED};
 use crate::error::ImportError;
 use crate::export::uuid;
 use crate::input::Input;
@@ -52,7 +52,7 @@ enum Part {
 
 /// What is kept of a record.
 struct Head {
-    line: u64,
+    line: At,
     uuid: String,
     parent: Option<String>,
     session: String,
@@ -93,7 +93,12 @@ pub(super) fn examine(dialect: &Dialect, input: &Input) -> Result<Examined, Impo
     })?;
     if !heads.iter().any(|head| head.is_message) {
         let text = "no message of the user and no answer; the agent has nothing to resume";
-        findings.add(Severity::Warning, DiagnosticKind::NotResumable, 1, text);
+        findings.add(
+            Severity::Warning,
+            DiagnosticKind::NotResumable,
+            (1, 0),
+            text,
+        );
     }
     parents(&heads, &uuids, &mut findings);
     pair(dialect, &heads, &mut findings);
@@ -102,7 +107,7 @@ pub(super) fn examine(dialect: &Dialect, input: &Input) -> Result<Examined, Impo
 
 fn head(
     dialect: &Dialect,
-    line: u64,
+    line: At,
     uuid: String,
     record: &Object<'_>,
     findings: &mut Findings,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use session_model::{
-    AssistantMessage, Block, Content, Leaf, SessionTree, Timestamp, ToolResultMessage,
+    AssistantMessage, Block, Content, Leaf, SessionTree, Timestamp, ToolResultMessage, UserParts,
 };
 
 use super::steps::{Branch, Step, StepKind, blocks};
@@ -116,7 +116,7 @@ impl Writer<'_> {
                 content,
                 is_own: true,
             } => {
-                let message = content.joined_text("\n");
+                let message = UserParts::words(content);
                 let event = json!({ "type": "user_message", "message": message, "images": [] });
                 self.line("event_msg", &event)?;
             }
@@ -138,9 +138,12 @@ impl Writer<'_> {
 /// Returns the items of a step; `report` counts what is lost.
 fn items(step: &StepKind, report: &mut ExportReport) -> Vec<Value> {
     match step {
-        StepKind::User { content, .. } => {
+        StepKind::User { content, is_own } => {
+            // What no marker in it tells from the user's words has another role.
+            let is_told = *is_own || UserParts::words(content).is_empty();
+            let role = if is_told { "user" } else { "developer" };
             let content = input(content, report);
-            vec![json!({ "type": "message", "role": "user", "content": content })]
+            vec![json!({ "type": "message", "role": role, "content": content })]
         }
         StepKind::Compaction { summary, .. } => {
             let content = json!([{ "type": "input_text", "text": summary }]);

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use session_model::{
     AssistantMessage, Block, Content, EntryId, ImageBlock, Leaf, SessionTree, StopReason,
-    Timestamp, ToolCall, ToolResultMessage, Usage,
+    Timestamp, ToolCall, ToolResultMessage, Usage, UserParts,
 };
 
 use super::ids::TimeIds;
@@ -197,11 +197,20 @@ impl Writer<'_> {
         at: Timestamp,
     ) -> Vec<Value> {
         let mut parts = Vec::new();
+        let mut found = UserParts::default();
         for block in blocks(content) {
+            match is_own {
+                true => found.add(block),
+                false => found.insert("", block),
+            }
+        }
+        let inserted = found.inserted.into_iter().flat_map(|(_, blocks)| blocks);
+        let all = found.own.into_iter().map(|block| (block, false));
+        for (block, is_inserted) in all.chain(inserted.map(|block| (block, true))) {
             match block {
                 Block::Text(text) => {
                     let mut part = json!({ "text": text.text });
-                    if !is_own {
+                    if is_inserted {
                         part["synthetic"] = json!(true);
                     }
                     parts.push(self.part(id, at, "text", part));

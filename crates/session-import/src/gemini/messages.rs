@@ -1,6 +1,6 @@
 //! Messages of gemini-cli, as entries.
 
-use session_model::{Block, EntryId, FirstKept};
+use session_model::{Block, EntryId, FirstKept, UserParts};
 
 use super::history::{History, Node, NodeKind};
 use crate::content::{Answer, compaction, is_blank, thinking};
@@ -10,14 +10,7 @@ use crate::input::Input;
 use crate::json::{self, Object};
 use crate::parts::{call_block, call_id, details, plain_blocks, response, usage};
 use crate::report::ImportReport;
-use crate::user_message::{Ends, UserParts};
-
-/// How texts begin that the program writes into messages of the user.
-const INJECTED: [&str; 3] = [
-    "<session_context>",
-    "This is the Gemini CLI. We are setting up the context",
-    "<hook_context>",
-];
+use crate::user_message::Ends;
 
 /// Writes all nodes, and returns the report.
 pub(super) fn write_history(
@@ -87,32 +80,23 @@ fn write_message(
     }
 }
 
-/// Returns the parts of a message: its content may be a text, a part, or a list of both.
-fn parts<'a>(message: &Object<'a>) -> (Vec<Block>, Vec<Object<'a>>) {
-    let raw = message
-        .raw("content")
-        .or(message.raw("parts"))
-        .unwrap_or("\"\"");
-    if let Some(text) = json::text(raw) {
-        let blocks = (!text.is_empty()).then(|| Block::text(text));
-        return (blocks.into_iter().collect(), Vec::new());
-    }
-    if raw.starts_with('{') {
-        return (Vec::new(), Object::parse(raw).into_iter().collect());
-    }
-    let items = json::items(raw);
-    let texts = items
-        .iter()
-        .filter_map(|raw| json::text(raw))
-        .map(Block::text);
-    let texts = texts.collect();
-    (texts, items.into_iter().filter_map(Object::parse).collect())
+/// Returns the content of a message: a text, a part, or a list of both.
+fn content(emitter: &mut Emitter<'_>, message: &Object<'_>) -> Vec<Block> {
+    let raw = message.raw("content").or(message.raw("parts"));
+    blocks_of(emitter, raw.unwrap_or("\"\""))
 }
 
-fn content(emitter: &mut Emitter<'_>, message: &Object<'_>) -> Vec<Block> {
-    let (mut blocks, parts) = parts(message);
-    blocks.extend(plain_blocks(emitter, &parts));
-    blocks
+fn blocks_of(emitter: &mut Emitter<'_>, raw: &str) -> Vec<Block> {
+    let items = match raw.starts_with('[') {
+        true => json::items(raw),
+        false => vec![raw],
+    };
+    let blocks = items.into_iter().flat_map(|raw| match json::text(raw) {
+        Some(text) if text.is_empty() => Vec::new(),
+        Some(text) => vec![Block::text(text)],
+        None => plain_blocks(emitter, Object::parse(raw).as_slice()),
+    });
+    blocks.collect()
 }
 
 fn text_of(block: Block) -> Option<String> {
@@ -128,32 +112,23 @@ fn write_user(
     message: &Object<'_>,
     place: Place,
 ) -> Result<Ends, ImportError> {
+    let mut parts = UserParts::default();
     let blocks = content(emitter, message);
-    let is_injected = |block: &Block| match block {
-        Block::Text(text) => INJECTED
-            .iter()
-            .any(|start| text.text.trim_start().starts_with(start)),
-        _ => false,
-    };
-    let (mut injected, mut own): (Vec<_>, Vec<_>) = blocks.into_iter().partition(is_injected);
+    blocks.into_iter().for_each(|block| parts.add(block));
     // What the user typed, where the message to the model has files in the place of their names.
-    if let Some(words) = message.filled("displayContent") {
-        let said = [Block::text(words)];
-        if own != said {
-            injected.append(&mut own);
-            own.extend(said);
+    if let Some(raw) = message.raw("displayContent") {
+        let said = blocks_of(emitter, raw);
+        if !said.is_empty() && parts.own != said {
+            let own = std::mem::replace(&mut parts.own, said);
+            own.into_iter()
+                .for_each(|block| parts.insert("context", block));
         }
     }
-    if own.is_empty() && injected.is_empty() {
+    if parts.own.is_empty() && parts.inserted.is_empty() {
         // The results of calls, which stand with the calls as well.
         emitter.report.skip("user (results of calls)");
         return Ok(None);
     }
-    let injected = (!injected.is_empty()).then(|| ("context".to_owned(), injected));
-    let parts = UserParts {
-        own,
-        injected: injected.into_iter().collect(),
-    };
     emitter.user_parts(&node.id, place, parts)
 }
 

@@ -1,7 +1,9 @@
 //! Sessions of other programs become sessions of the family.
 
+mod claude;
 mod examined;
 mod exports;
 mod invariants;
 mod sessions;
 mod support;
+mod user_words;

@@ -37,7 +37,7 @@ fn claude_code_keeps_branches_and_tells_the_user_from_the_program() {
     *r2 toolResult! Exit code 101
     *t2 [claude-code/attachment/hook_additional_context] lint is clean
     *a4 assistant One test fails.
-     u2 [claude-code/command] <command-name>/model</command-name>
+     u2 [claude-code/command] <command-name>/model</command-name> <command-message>mode...
      0000000c [claude-code/reminder] <system-reminder>Todo list is empty.</system-reminder>
      u3 user second request: rename it
      a5 assistant wrong way
@@ -101,18 +101,17 @@ fn codex_copies_what_a_local_compaction_kept() {
      00000001 (agent-cli/import) {"bytes":23750,"id":"01a2010b-ec77-70b3-a84c-8a42f2e3e063...
      00000002 (codex/session_meta) {"originator":"codex_exec","cli_version":"0.169.0","sourc...
      msg_01a2010b-ece4-7073-bafb-e519f3524ac3 [codex/developer] <skills_instructions>
-     00000004 [codex/developer] <permissions instructions>
      msg_01a2010b-ece4-7073-bafb-e521d0f1492e [codex/agents_md.instructions] # AGENTS.md instructions for /workspace/project
-     00000006 [codex/environments.environment_context] <environment_context>
-     00000007 model mock/gpt-5.2-codex
+     00000005 [codex/environments.environment_context] <environment_context>
+     00000006 model mock/gpt-5.2-codex
      msg_01a2010b-ecfb-7d52-b861-29a37d45f167 user first user message: run the seq command
      rs_1 assistant thinking
      fco_01a2010b-ef50-74d1-9837-e794520b535b toolResult Chunk ID: 11973d
-     0000000b usage compaction 350
-    *0000000c compaction keeps 0000000c before 9050: Another language model started to solve this problem and ...
-    *0000000d [agent-cli/import] <skills_instructions>
-    *0000000e [agent-cli/import] # AGENTS.md instructions for /workspace/project
-    *0000000f [agent-cli/import] first user message: run the seq command
+     0000000a usage compaction 350
+    *0000000b compaction keeps 0000000b before 9050: Another language model started to solve this problem and ...
+    *0000000c [agent-cli/import] <skills_instructions>
+    *0000000d [agent-cli/import] # AGENTS.md instructions for /workspace/project
+    *0000000e [agent-cli/import] first user message: run the seq command
     *msg_3 assistant done 3
     skipped: {"event_msg/item_completed": 5, "event_msg/task_complete": 1, "event_msg/task_started": 1, "event_msg/thread_settings_applied": 2, "response_item (a summary)": 1, "world_state": 2}
     duplicates 0, interrupted 0, usage 10000+0+0>150
@@ -126,10 +125,8 @@ fn codex_forks_have_the_history_that_they_refer_to() {
      00000001 (agent-cli/import) {"bytes":7505,"id":"01a2014c-4c7f-7a01-9f06-1017ebf0aeec"...
      00000002 (codex/session_meta) {"forked_from_id":"01a2014c-49ee-7432-a739-4e557a4b21ff",...
     *msg_01a2014c-4a5f-7b63-b6a1-af08c97d876a [codex/developer] <skills_instructions>
-    *00000004 [codex/developer] <permissions instructions>
-    *00000005 [codex/developer] <tools>
     *msg_01a2014c-4a5f-7b63-b6a1-af1facd1a1a6 [codex/environments.environment_context] <environment_context>
-     00000007 model mock/gpt-5.5
+     00000005 model mock/gpt-5.5
     *msg_01a2014c-4a75-70c1-9fcc-fbb555e07dbb user base question
     *rs_1 assistant thinking
     *fco_01a2014c-4b14-74b1-a5fb-828e3d311d3d toolResult Chunk ID: 8b695f

@@ -136,7 +136,9 @@ fn before_newest_request(way: &SessionPath<'_>) -> Result<Leaf, Error> {
     let found = entries.find(|index| {
         tree.kind(**index) == EntryKind::Message
             && tree.entry(**index).is_ok_and(|entry| match &entry.body {
-                EntryBody::Message(message) => matches!(**message, AgentMessage::User(_)),
+                EntryBody::Message(message) => {
+                    matches!(&**message, AgentMessage::User(user) if !user.words().is_empty())
+                }
                 _ => false,
             })
     });
