@@ -1,5 +1,8 @@
 //! `setup` and `hook`: what other agents are told, and what is written for them.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -37,6 +40,206 @@ fn files_that_setup_made_are_removed_again() {
     assert!(folder.join("config.toml").exists() && folder.join("hooks.json").exists());
     env.run(&["setup", "codex", "--undo"]).success();
     assert!(!folder.join("config.toml").exists() && !folder.join("hooks.json").exists());
+}
+
+/// Returns the names and contents of what is in a folder.
+fn files_in(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.path() {
+            path if path.is_dir() => files.extend(files_in(&path)),
+            path => {
+                let bytes = std::fs::read(&path).expect("read");
+                files.insert(path, bytes);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn undo_restores_every_byte_of_what_was_there() {
+    let texts = [
+        "",
+        "{}",
+        "{\n}",
+        "\u{feff}{\"a\":1}\n",
+        "{\"a\":1,\"hooks\":{},\"mcpServers\":{}}",
+        "{\r\n\t\"a\": [1]\r\n}",
+        "{ /* mine */ \"hooks\": { \"SessionStart\": [ ] }, }\n\n",
+    ];
+    let tables = [
+        "",
+        "\u{feff}a = 1",
+        "model = \"x\"\r\n[a]\r\nb = 1\r\n",
+        "[mcp_servers]\n# none\n\n",
+    ];
+    let cases = texts.map(|text| ("claude", ".claude.json", ".claude/settings.json", text));
+    let cases = cases.into_iter().chain(texts.map(|text| {
+        (
+            "gemini",
+            ".gemini/settings.json",
+            ".gemini/settings.json",
+            text,
+        )
+    }));
+    let tables = tables.map(|text| ("codex", ".codex/config.toml", ".codex/config.toml", text));
+    for (agent, first, second, text) in cases.chain(tables) {
+        let env = TestEnv::new();
+        for file in [first, second] {
+            let file = env.home().join(file);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::write(file, text).expect("written");
+        }
+        let before = files_in(&env.home());
+        env.run(&["setup", agent]).success();
+        let after = files_in(&env.home());
+        let backup = env.home().join(format!("{first}.before-agent-cli"));
+        assert_eq!(after[&backup], text.as_bytes(), "{agent} {text:?}");
+        let program = env.path("elsewhere/agent-cli");
+        std::fs::create_dir_all(env.path("elsewhere")).expect("made");
+        std::fs::copy(env!("CARGO_BIN_EXE_agent-cli"), &program).expect("copied");
+        let mut command = env.command(&program.to_string_lossy());
+        env.output(command.args(["setup", agent])).success();
+        let moved = files_in(&env.home());
+        assert_eq!(
+            moved.keys().collect::<Vec<_>>(),
+            after.keys().collect::<Vec<_>>()
+        );
+        let own = |files: &BTreeMap<_, Vec<u8>>| {
+            let text = String::from_utf8_lossy(&files[&env.home().join(second)]).into_owned();
+            (
+                text.contains("elsewhere/agent-cli"),
+                text.matches("agent-cli\"").count(),
+            )
+        };
+        assert_eq!(own(&moved), (true, own(&after).1), "{agent} {text:?}");
+        env.run(&["setup", agent, "--undo"]).success();
+        assert_eq!(files_in(&env.home()), before, "{agent} {text:?}");
+    }
+}
+
+#[test]
+fn undo_leaves_what_others_wrote_since() {
+    let env = TestEnv::new();
+    let file = env.home().join(".claude.json");
+    std::fs::create_dir_all(env.home()).expect("made");
+    std::fs::write(&file, "{\"a\":1,\"mcpServers\":{}}").expect("written");
+    env.run(&["setup", "claude"]).success();
+    let text = std::fs::read_to_string(&file).expect("read");
+    std::fs::write(&file, text.replacen("\"a\":1", "\"a\":2", 1)).expect("written");
+    env.run(&["setup", "claude", "--undo"]).success();
+    let text = std::fs::read_to_string(&file).expect("read");
+    let value: Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(value, json!({ "a": 2, "mcpServers": {} }));
+    assert_eq!(files_in(&env.home()).len(), 1, "no backup is left");
+}
+
+#[test]
+fn what_the_user_wrote_in_our_place_is_refused_and_stays() {
+    let own =
+        r#"{"mcpServers":{"agent-cli":{"command":"/my/own","args":["mcp","--allow-write"]}}}"#;
+    let table = "[mcp_servers.agent-cli]\ncommand = \"/my/own\"\n";
+    for (agent, file, text) in [
+        ("claude", ".claude.json", own),
+        ("qwen", ".qwen/settings.json", own),
+        ("codex", ".codex/config.toml", table),
+        ("pi", ".pi/agent/extensions/agent-cli/index.ts", "// mine\n"),
+        (
+            "opencode",
+            ".config/opencode/plugin/agent-cli.js",
+            "// mine\n",
+        ),
+    ] {
+        let env = TestEnv::new();
+        let file = env.home().join(file);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(&file, text).expect("written");
+        let before = files_in(&env.home());
+        for arguments in [&["setup", agent][..], &["setup", agent, "--undo"]] {
+            let refused = env.run(arguments);
+            assert_eq!(refused.code, Some(2), "{refused}");
+            assert!(
+                refused.stderr.contains("is not what setup wrote"),
+                "{refused}"
+            );
+            assert_eq!(files_in(&env.home()), before, "{agent}");
+        }
+    }
+}
+
+#[test]
+fn the_difference_shows_nothing_that_others_wrote() {
+    let env = TestEnv::new();
+    let file = env.home().join(".claude.json");
+    std::fs::create_dir_all(env.home()).expect("made");
+    for text in [
+        "{\n  \"x\": 1,\n  \"primaryApiKey\": \"sk-ant-SECRET\"\n}\n",
+        "{\"primaryApiKey\":\"sk-ant-SECRET\"}",
+    ] {
+        std::fs::write(&file, text).expect("written");
+        for more in [
+            &["--dry-run"][..],
+            &[],
+            &["--undo", "--dry-run"],
+            &["--undo"],
+        ] {
+            let shown = env.run(&[&["setup", "claude"], more].concat()).success();
+            assert!(!shown.contains("SECRET"), "{shown}");
+            assert!(shown.contains("\"agent-cli\": {"), "{shown}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_and_what_is_no_file_is_refused() {
+    use std::os::unix::fs::symlink;
+    let env = TestEnv::new();
+    let file = env.home().join(".claude.json");
+    std::fs::create_dir_all(env.home()).expect("made");
+    let refused = |why: &str| {
+        let refused = env.run(&["setup", "claude"]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+        std::fs::remove_file(&file).expect("removed");
+    };
+    symlink(env.path("nowhere.json"), &file).expect("linked");
+    refused("the link leads to no file");
+    assert!(!env.path("nowhere.json").exists());
+    symlink("/dev/zero", &file).expect("linked");
+    refused("no regular file");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&file)
+            .status()
+            .is_ok()
+    );
+    refused("no regular file");
+    let large = std::fs::File::create(&file).expect("made");
+    large.set_len(1 << 30).expect("set");
+    refused("larger than 64 MB");
+    env.write("real.json", "{}");
+    symlink(env.path("real.json"), &file).expect("linked");
+    env.run(&["setup", "claude"]).success();
+    assert!(file.is_symlink());
+    let text = std::fs::read_to_string(env.path("real.json")).expect("read");
+    assert!(text.contains("mcpServers"), "{text}");
+}
+
+#[test]
+fn a_file_that_cannot_be_replaced_leaves_the_others_as_they_were() {
+    let env = TestEnv::new();
+    let claude = env.home().join(".claude");
+    std::fs::create_dir_all(&claude).expect("made");
+    std::fs::write(env.home().join(".claude.json"), "{\"a\":1}").expect("written");
+    std::fs::write(claude.join("settings.json"), "{}").expect("written");
+    // The backup of the second file cannot be made.
+    std::fs::create_dir(claude.join("settings.json.before-agent-cli")).expect("made");
+    let before = files_in(&env.home());
+    let failed = env.run(&["setup", "claude"]);
+    assert_ne!(failed.code, Some(0), "{failed}");
+    assert_eq!(files_in(&env.home()), before);
 }
 
 #[test]

@@ -19,16 +19,12 @@ pub(super) struct Target {
     parts: &'static [Part],
 }
 
-/// One thing that is written.
-struct Part {
-    /// The file: below the agent's folder, or from the user's home where it begins with `~/`.
-    file: &'static str,
-    place: Place,
-}
+/// A file, below the agent's folder or from the user's home where it begins with `~/`, and the place in it.
+type Part = (&'static str, Place);
 
 /// Where in a file, and what.
-#[derive(Clone, Copy)]
-enum Place {
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
     /// A server with `command` and `args`, in the object of this name.
     Server(&'static str),
     /// The same, with tools that the model is shown without searching for them.
@@ -45,126 +41,88 @@ enum Place {
 
 /// The extension of pi and oh-my-pi, and what it reads next to it.
 const EXTENSION: &[Part] = &[
-    Part {
-        file: "extensions/agent-cli/index.ts",
-        place: Place::Text(include_str!("../../../integrations/pi/index.ts")),
-    },
-    Part {
-        file: "extensions/agent-cli/settings.json",
-        place: Place::Program("program"),
-    },
+    (
+        "extensions/agent-cli/index.ts",
+        Place::Text(include_str!("../../../integrations/pi/index.ts")),
+    ),
+    (
+        "extensions/agent-cli/settings.json",
+        Place::Program("program"),
+    ),
 ];
 
 const COMPACTED: Place = Place::Hook("SessionStart", "compact");
 
+const fn target(
+    agent: &'static str,
+    variable: Option<&'static str>,
+    folder: &'static str,
+    parts: &'static [Part],
+) -> Target {
+    Target {
+        agent,
+        variable,
+        folder,
+        parts,
+    }
+}
+
 pub(super) const TARGETS: &[Target] = &[
-    Target {
-        agent: "claude",
-        variable: Some("CLAUDE_CONFIG_DIR"),
-        folder: ".claude",
-        parts: &[
-            Part {
-                file: "~/.claude.json",
-                place: Place::Server("mcpServers"),
-            },
-            Part {
-                file: "settings.json",
-                place: COMPACTED,
-            },
+    target(
+        "claude",
+        Some("CLAUDE_CONFIG_DIR"),
+        ".claude",
+        &[
+            ("~/.claude.json", Place::Server("mcpServers")),
+            ("settings.json", COMPACTED),
         ],
-    },
-    Target {
-        agent: "codex",
-        variable: Some("CODEX_HOME"),
-        folder: ".codex",
-        parts: &[
-            Part {
-                file: "config.toml",
-                place: Place::TomlServer("mcp_servers"),
-            },
-            Part {
-                file: "hooks.json",
-                place: COMPACTED,
-            },
+    ),
+    target(
+        "codex",
+        Some("CODEX_HOME"),
+        ".codex",
+        &[
+            ("config.toml", Place::TomlServer("mcp_servers")),
+            ("hooks.json", COMPACTED),
         ],
-    },
-    Target {
-        agent: "opencode",
-        variable: None,
-        folder: ".config/opencode",
-        parts: &[
-            Part {
-                file: "plugin/agent-cli.js",
-                place: Place::Text(include_str!("../../../integrations/opencode/agent-cli.js")),
-            },
-            Part {
-                file: "plugin/agent-cli.json",
-                place: Place::Program("program"),
-            },
+    ),
+    target(
+        "opencode",
+        None,
+        ".config/opencode",
+        &[
+            (
+                "plugin/agent-cli.js",
+                Place::Text(include_str!("../../../integrations/opencode/agent-cli.js")),
+            ),
+            ("plugin/agent-cli.json", Place::Program("program")),
         ],
-    },
-    Target {
-        agent: "qwen",
-        variable: None,
-        folder: ".qwen",
-        parts: &[
-            Part {
-                file: "settings.json",
-                place: Place::ShownServer("mcpServers"),
-            },
-            Part {
-                file: "settings.json",
-                // It does not store what hooks tell.
-                place: Place::Hook("SessionStart", "compact|resume"),
-            },
+    ),
+    target(
+        "qwen",
+        None,
+        ".qwen",
+        &[
+            ("settings.json", Place::ShownServer("mcpServers")),
+            // It does not store what hooks tell.
+            (
+                "settings.json",
+                Place::Hook("SessionStart", "compact|resume"),
+            ),
         ],
-    },
-    Target {
-        agent: "gemini",
-        variable: None,
-        folder: ".gemini",
-        parts: &[
-            Part {
-                file: "settings.json",
-                place: Place::Server("mcpServers"),
-            },
-            Part {
-                file: "settings.json",
-                place: Place::Hook("BeforeAgent", "*"),
-            },
+    ),
+    target(
+        "gemini",
+        None,
+        ".gemini",
+        &[
+            ("settings.json", Place::Server("mcpServers")),
+            ("settings.json", Place::Hook("BeforeAgent", "*")),
         ],
-    },
-    Target {
-        agent: "pi",
-        variable: Some("PI_CODING_AGENT_DIR"),
-        folder: ".pi/agent",
-        parts: EXTENSION,
-    },
-    Target {
-        agent: "omp",
-        variable: None,
-        folder: ".omp/agent",
-        parts: EXTENSION,
-    },
+    ),
+    target("pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", EXTENSION),
+    target("omp", None, ".omp/agent", EXTENSION),
 ];
-
-/// A change of one file.
-pub(super) struct Change {
-    pub file: PathBuf,
-    pub edit: Edit,
-}
-
-/// What is put into a file, or taken out again.
-pub(super) enum Edit {
-    /// A member of an object of JSON: the names down to it, and its value.
-    Member(Vec<&'static str>, Value),
-    /// An element of a list of JSON: the names down to the list, and its value.
-    Element(Vec<&'static str>, Value),
-    /// A table of TOML: its name, and its values.
-    Table([&'static str; 2], Value),
-    /// The text of the whole file, which is ours.
-    Text(&'static str),
-}
 
 impl Target {
     /// Returns what the user has to do besides, as lines of text.
@@ -177,23 +135,22 @@ impl Target {
         }
     }
 
-    /// Returns the changes that set the agent up to run `program`; `None` where no home is known.
-    pub fn changes(&self, environment: &Environment, program: &str) -> Option<Vec<Change>> {
+    /// Returns the files that are written, and what; `None` where no home is known.
+    pub fn files(&self, environment: &Environment) -> Option<Vec<(PathBuf, Place)>> {
         let moved = self
             .variable
             .and_then(environment.variable)
             .map(PathBuf::from);
         let home = environment.home.as_ref();
         let folder = moved.or_else(|| Some(home?.join(self.folder)))?;
-        let changes = self.parts.iter().map(|part| {
-            let file = match part.file.strip_prefix("~/") {
+        let files = self.parts.iter().map(|(file, place)| {
+            let file = match file.strip_prefix("~/") {
                 Some(file) => home?.join(file),
-                None => existing_json(folder.join(part.file)),
+                None => existing_json(folder.join(file)),
             };
-            let edit = part.place.edit(self.agent, program);
-            Some(Change { file, edit })
+            Some((file, *place))
         });
-        changes.collect()
+        files.collect()
     }
 }
 
@@ -210,26 +167,42 @@ fn existing_json(file: PathBuf) -> PathBuf {
 }
 
 impl Place {
-    fn edit(self, agent: &str, program: &str) -> Edit {
-        let server = json!({ "command": program, "args": ["mcp"] });
+    /// Returns the names down to the member of JSON that holds the value, or to the list of hooks.
+    pub fn names(self) -> Vec<&'static str> {
         match self {
-            Self::Server(name) => Edit::Member(vec![name, SERVER], server),
-            Self::ShownServer(name) => {
-                let mut server = server;
-                server["alwaysLoadTools"] = json!(true);
-                Edit::Member(vec![name, SERVER], server)
+            Self::Server(outer) | Self::ShownServer(outer) | Self::TomlServer(outer) => {
+                vec![outer, SERVER]
             }
-            Self::TomlServer(name) => Edit::Table([name, SERVER], server),
-            Self::Text(text) => Edit::Text(text),
-            Self::Program(name) => Edit::Member(vec![name], json!(program)),
-            Self::Hook(event, matcher) => {
+            Self::Hook(event, _) => vec!["hooks", event],
+            Self::Program(name) => vec![name],
+            Self::Text(_) => Vec::new(),
+        }
+    }
+
+    /// Returns what names the program.
+    pub fn command(self, agent: &str, program: &str) -> String {
+        match self {
+            Self::Hook(..) => {
                 let quoted =
                     shlex::try_quote(program).map_or_else(|_| program.to_owned(), Into::into);
-                let command = format!("{quoted} hook {agent}");
-                let hook = json!({ "type": "command", "command": command });
-                let element = json!({ "matcher": matcher, "hooks": [hook] });
-                Edit::Element(vec!["hooks", event], element)
+                format!("{quoted} hook {agent}")
             }
+            _ => program.to_owned(),
+        }
+    }
+
+    /// Returns the value of the member, or the element of the list.
+    pub fn value(self, agent: &str, program: &str) -> Value {
+        let command = self.command(agent, program);
+        match self {
+            Self::Server(_) | Self::TomlServer(_) => json!({ "command": command, "args": ["mcp"] }),
+            Self::ShownServer(_) => {
+                json!({ "command": command, "args": ["mcp"], "alwaysLoadTools": true })
+            }
+            Self::Hook(_, matcher) => {
+                json!({ "matcher": matcher, "hooks": [{ "type": "command", "command": command }] })
+            }
+            Self::Program(_) | Self::Text(_) => json!(command),
         }
     }
 }
