@@ -44,6 +44,14 @@ pub trait Host: Send + Sync {
     /// They cannot be listed.
     fn sessions(&self) -> Result<Vec<Choice>, String>;
 
+    /// Fails where no session of this name can be gone on with.
+    ///
+    /// # Errors
+    /// What is wrong, and what to do.
+    fn check_session(&self, _name: &str) -> Result<(), String> {
+        Ok(())
+    }
+
     /// Returns the hooks of the settings, as text.
     ///
     /// # Errors
@@ -201,6 +209,12 @@ impl Driver {
                 self.later(move || Input::Files(files(&folder)));
             }
             Action::Leave(next) => {
+                if let Next::Resume(name) = &next
+                    && let Err(why) = self.host.check_session(name)
+                {
+                    self.state.is_closing = false;
+                    return self.input(Input::Done(Err(why)));
+                }
                 self.next.get_or_insert(next);
                 self.handle.close();
             }

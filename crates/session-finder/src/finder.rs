@@ -100,15 +100,12 @@ impl Finder {
     }
 
     /// Returns the session that a name means: an id, the beginning of one, or `newest` (of the project of `folder`),
-    /// each with `AGENT:` before it for the sessions of one agent.
+    /// each with `AGENT:` before it for the sessions of one agent; or the file of a session that is listed.
     ///
     /// # Errors
     /// [`StoreError::Usage`] where no session, or more than one, is meant.
     pub fn named(&self, name: &str, folder: &Path) -> Result<Found, StoreError> {
-        let (agent, id) = match name.split_once(':') {
-            Some((agent, id)) if is_agent(agent) => (Some(agent), id),
-            _ => (None, name),
-        };
+        let (agent, id) = agent_and_id(name);
         if id == "newest" {
             let newest = self.list(agent, Some(folder))?.into_iter().next();
             let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
@@ -116,6 +113,12 @@ impl Finder {
                 .ok_or_else(|| unknown(format!("no session{of_agent} works in this project")));
         }
         let mut found = self.list(agent, None)?;
+        if let Some(at) = found
+            .iter()
+            .position(|found| found.row.locator.as_os_str() == name)
+        {
+            return Ok(found.swap_remove(at));
+        }
         found.retain(|found| !id.is_empty() && found.row.id.starts_with(id));
         if found.iter().any(|found| found.row.id == id) {
             found.retain(|found| found.row.id == id);
@@ -162,9 +165,23 @@ fn unknown(text: String) -> StoreError {
     }
 }
 
-/// Returns whether an agent is called `name`.
-fn is_agent(name: &str) -> bool {
-    name == OWN || AGENTS.iter().any(|agent| agent.name == name)
+/// Returns the agent that a name begins with, and the rest.
+fn agent_and_id(name: &str) -> (Option<&str>, &str) {
+    let is_agent = |name: &str| name == OWN || AGENTS.iter().any(|agent| agent.name == name);
+    match name.split_once(':') {
+        Some((agent, id)) if is_agent(agent) => (Some(agent), id),
+        _ => (None, name),
+    }
+}
+
+/// Returns the name of a session that an argument is; `None` where it is a path, of a file that is there or not.
+pub fn session_name(argument: &Path) -> Option<&str> {
+    let is_path = argument == Path::new("-")
+        || argument.components().count() > 1
+        || argument.symlink_metadata().is_ok();
+    let name = argument.to_str().filter(|_| !is_path)?;
+    let is_name = argument.extension().is_none() || agent_and_id(name).0.is_some();
+    is_name.then_some(name)
 }
 
 /// Returns the file that an argument names: a path, or the file of the session of that name. What looks like a path
@@ -173,11 +190,7 @@ fn is_agent(name: &str) -> bool {
 /// # Errors
 /// [`StoreError::Usage`] where no session, or more than one, is meant.
 pub fn session_path(argument: &Path) -> Result<PathBuf, StoreError> {
-    let is_path = argument == Path::new("-")
-        || argument.components().count() > 1
-        || argument.extension().is_some()
-        || argument.symlink_metadata().is_ok();
-    let Some(name) = argument.to_str().filter(|_| !is_path) else {
+    let Some(name) = session_name(argument) else {
         return Ok(argument.to_owned());
     };
     let here = std::env::current_dir().map_err(|error| StoreError::io("open", ".", error))?;

@@ -33,7 +33,7 @@ mod project;
 
 pub use agents::{AGENTS, Agent, Environment, OWN};
 pub use bytes::{Bytes, IN_MEMORY, IsCancelled};
-pub use finder::{Finder, Found, session_path};
+pub use finder::{Finder, Found, session_name, session_path};
 pub use foreign::{Converted, ReadAs, convert, open, refusal, refuse, resemblance};
 pub use glance::{Glance, glance};
 pub use project::project_of;

@@ -14,14 +14,16 @@ use session_store::FileStore;
 
 use crate::commands::Outcome;
 use crate::commands::export::write_page;
-use crate::commands::run::{Prepared, ResumeCommand, RunArgs, User, for_runs, other_models};
+use crate::commands::run::{
+    Prepared, ResumeCommand, RunArgs, User, check_session, for_runs, other_models,
+};
 use crate::commands::{hooks, user_commands, welcome};
 use crate::error::Error;
 use crate::models::{NO_MODEL, block_on, usable_catalog};
 use crate::options::Global;
 use crate::ui::{DIM, clean, styled, tell};
 use agent_settings::{AppSettings, ThemeSetting};
-use session_finder::{Finder, OWN};
+use session_finder::Finder;
 
 /// The most characters of what the user said first that a list of sessions shows.
 const FIRST: usize = 120;
@@ -57,24 +59,29 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
             Next::Quit => return Ok(Outcome::done(&json!({}), String::new())),
             next => next,
         };
-        // Another session follows, of the same model unless it names its own.
-        args = RunArgs {
-            go_on: false,
-            resume: None,
-            session: None,
-            fork: None,
-            ..args
+        args = match next {
+            Next::Resume(name) => resuming(args, name),
+            Next::New | Next::Quit => other(args),
         };
-        if let Next::Resume(name) = next {
-            args.no_session = false;
-            let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
-            let found = Finder::of_process(args.session_dir.as_deref())?.named(&name, &here)?;
-            match found.agent == OWN {
-                true => args.resume = Some(found.row.id),
-                // The session of another agent stays as it is.
-                false => args.fork = Some(found.row.locator.into()),
-            }
-        }
+    }
+}
+
+/// Returns the arguments of another session, of the same model unless it names its own.
+fn other(args: RunArgs) -> RunArgs {
+    RunArgs {
+        go_on: false,
+        resume: None,
+        session: None,
+        fork: None,
+        ..args
+    }
+}
+
+fn resuming(args: RunArgs, name: String) -> RunArgs {
+    RunArgs {
+        no_session: false,
+        resume: Some(name),
+        ..other(args)
     }
 }
 
@@ -88,7 +95,7 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
     let (others, model_settings) = (args.clone(), settings.clone());
     let host = Program {
         folder: prepared.cwd.clone(),
-        session_dir: args.session_dir.clone(),
+        args: args.clone(),
         global: global.clone(),
     };
     let options = Options {
@@ -129,14 +136,19 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
 /// What a session on the terminal is offered by the program.
 struct Program {
     folder: PathBuf,
-    session_dir: Option<PathBuf>,
+    args: RunArgs,
     global: Global,
 }
 
 impl Host for Program {
     fn sessions(&self) -> Result<Vec<Choice>, String> {
-        let found = sessions(self.session_dir.as_deref(), &self.folder);
+        let found = sessions(self.args.session_dir.as_deref(), &self.folder);
         found.map_err(|error| error.to_string())
+    }
+
+    fn check_session(&self, name: &str) -> Result<(), String> {
+        let args = resuming(self.args.clone(), name.to_owned());
+        check_session(&args, &self.global).map_err(|error| error.to_string())
     }
 
     fn hooks(&self) -> Result<String, String> {
@@ -199,7 +211,7 @@ fn sessions(session_dir: Option<&Path>, folder: &Path) -> Result<Vec<Choice>, Er
         let size = crate::ui::size::size(row.bytes);
         let open = if row.locked { "  open" } else { "" };
         Choice {
-            key: format!("{}:{}", found.agent, row.id),
+            key: row.locator.to_string(),
             text: first_line(said, FIRST),
             about: clean(&format!("{}  {written}  {size}{open}", found.agent)),
         }

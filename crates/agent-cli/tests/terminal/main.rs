@@ -126,3 +126,19 @@ fn plain_lines_need_no_moving_cursor() {
         pty.raw()
     );
 }
+
+#[test]
+fn a_name_that_no_session_has_leaves_the_session_running() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let provider = script(folder.path(), &[json!({"answer": {"text": "Still here."}})]);
+    let mut pty = Pty::start(folder.path(), &["--no-session", "--provider", &provider]);
+    pty.wait_for("ask something");
+    pty.send("/resume zzz\r");
+    pty.wait_for("no session is called zzz");
+    pty.send("/resume codex:newest\r");
+    pty.wait_for("no session of codex works in this project");
+    pty.send("hi\r");
+    pty.wait_for("Still here.");
+    pty.send("/quit\r");
+    assert_eq!(pty.exit_code(), 0);
+}

@@ -46,11 +46,11 @@ pub struct RunArgs {
     /// Go on with the newest session of this folder; without -p and a terminal, finish what it was doing.
     #[arg(short = 'c', long = "continue", group = "which")]
     pub go_on: bool,
-    /// Go on with the session of this id, or of the only one that begins so.
+    /// Go on with the session of this id, or of the only one that begins so; of another agent's, with a copy.
     #[arg(short = 'r', long, value_name = "ID", group = "which")]
     pub resume: Option<String>,
-    /// Go on with this session file, or begin it.
-    #[arg(long, value_name = "FILE", group = "which")]
+    /// Go on with this session file or session, or begin the file.
+    #[arg(long, value_name = "FILE|ID", group = "which")]
     pub session: Option<PathBuf>,
     /// Go on from a copy of this session; the session itself stays as it is.
     #[arg(long, value_name = "FILE|ID", group = "which")]

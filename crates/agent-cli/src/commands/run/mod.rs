@@ -34,7 +34,7 @@ pub(crate) use args::{ModeArg, RunArgs};
 use ask::Asker;
 use driver::{Driver, Phase};
 pub(super) use other::other_models;
-pub(super) use prepare::{Prepared, User};
+pub(super) use prepare::{Prepared, User, check_session};
 use printer::{Form, Printer};
 use progress::Progress;
 pub(super) use session_source::ResumeCommand;

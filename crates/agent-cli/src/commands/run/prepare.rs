@@ -70,6 +70,23 @@ pub(super) const SCRIPTED: &str = "scripted:";
 /// The window that is assumed for scripts that name none.
 pub(super) const SCRIPT_WINDOW: TokenCount = TokenCount(128_000);
 
+/// Returns the folder of the sessions.
+fn root(args: &RunArgs, settings: &AppSettings) -> Result<PathBuf, Error> {
+    let set = settings.session.dir.as_deref().map(Path::new);
+    Ok(sessions_root(args.session_dir.as_deref().or(set))?)
+}
+
+/// Fails where the arguments name no session that can be opened.
+pub(in crate::commands) fn check_session(args: &RunArgs, global: &Global) -> Result<(), Error> {
+    let here = here(args)?;
+    let root = root(args, &global.load_app_settings_with(None, &here)?)?;
+    let which = SessionSource::of(args, &root, &here)?;
+    match which.cwd(&root, &here)? {
+        Some(cwd) if args.cwd.is_none() && !cwd.is_dir() => Err(which.without_folder(&cwd)),
+        Some(_) | None => Ok(()),
+    }
+}
+
 impl Prepared {
     pub fn of(args: &RunArgs, global: &Global, user: User) -> Result<Self, Error> {
         if global.json && args.mode == Some(ModeArg::Json) {
@@ -91,11 +108,7 @@ impl Prepared {
         let here = here(args)?;
         let extra = script.as_ref().and_then(ScriptFile::settings);
         let settings = global.load_app_settings_with(extra.clone(), &here)?;
-        let root = sessions_root(
-            args.session_dir
-                .as_deref()
-                .or(settings.session.dir.as_deref().map(Path::new)),
-        )?;
+        let root = root(args, &settings)?;
         let prompt = prompt(args)?;
         let which = SessionSource::of(args, &root, &here)?;
         if user == User::Headless && prompt.is_none() && script.is_none() {

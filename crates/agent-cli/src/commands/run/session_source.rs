@@ -13,8 +13,11 @@ use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
 use crate::ui::shell_name;
-use session_store::catalog::{find, folder_for, is_kept, newest};
-use session_store::{FileStore, MemoryStore, OpenSession, SessionFile, SessionStore};
+use session_finder::{Finder, Found, OWN, session_name};
+use session_store::catalog::{folder_for, is_kept, newest};
+use session_store::{
+    Advice, FileStore, MemoryStore, OpenSession, SessionFile, SessionStore, StoreError,
+};
 
 /// The session that arguments name. Nothing of it is made yet.
 pub(super) enum SessionSource {
@@ -48,24 +51,47 @@ impl SessionSource {
             let path = newest(root, here)?;
             return open(&path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?);
         }
-        if let Some(id) = &args.resume {
-            return open(&named(root, id, "--resume")?);
+        let fork = |path: &Path| -> Result<Self, Error> {
+            Ok(Self::Fork(Box::new(open_session(path)?.into_file())))
+        };
+        let named = |name: &str| Finder::of_process(Some(root))?.named(name, here);
+        // The session of another agent stays as it is.
+        let go_on = |found: Found| match found.agent {
+            OWN => open(found.row.locator.as_path()),
+            _ => fork(found.row.locator.as_path()),
+        };
+        if let Some(name) = &args.resume {
+            if name.trim().is_empty() {
+                let text = "--resume names no session; agent-cli sessions list shows the ids";
+                return Err(Error::Usage(text.to_owned()));
+            }
+            return go_on(named(name)?);
         }
         if let Some(source) = &args.fork {
-            let looks_like_a_file = source.components().count() > 1
-                || source.extension().is_some_and(|end| end == "jsonl");
-            let path = match looks_like_a_file || source.exists() {
-                true => source.clone(),
-                false => named(root, &source.display().to_string(), "--fork")?,
+            return match session_name(source) {
+                Some(name) => fork(named(name)?.row.locator.as_path()),
+                None => fork(source),
             };
-            let source = open_session(&path)?;
-            return Ok(Self::Fork(Box::new(source.into_file())));
         }
-        match &args.session {
-            Some(path) if FileStore::exists(path) => open(path),
-            Some(path) => Ok(Self::At(path.clone())),
-            None if args.no_session => Ok(Self::Memory),
-            None => Ok(Self::New),
+        let Some(path) = &args.session else {
+            return Ok(match args.no_session {
+                true => Self::Memory,
+                false => Self::New,
+            });
+        };
+        if FileStore::exists(path) {
+            return open(path);
+        }
+        let Some(name) = session_name(path) else {
+            return Ok(Self::At(path.clone()));
+        };
+        match named(name) {
+            Ok(found) => go_on(found),
+            Err(StoreError::Usage {
+                advice: Advice::ListSessions,
+                ..
+            }) if name != "newest" && !name.contains(':') => Ok(Self::At(path.clone())),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -186,15 +212,6 @@ impl SessionSource {
 fn value_name(value: &impl ValueEnum) -> Option<String> {
     let value = value.to_possible_value()?;
     Some(value.get_name().to_owned())
-}
-
-fn named(root: &Path, id: &str, option: &str) -> Result<PathBuf, Error> {
-    match id.trim().is_empty() {
-        true => Err(Error::Usage(format!(
-            "{option} names no session; agent-cli sessions list shows the ids"
-        ))),
-        false => Ok(find(root, id)?),
-    }
 }
 
 /// How somebody goes on with a session: the options that name it and its model.

@@ -1,6 +1,7 @@
 //! Which session runs: a new one, one that is there, a copy, or none on the disk.
 
 use insta::assert_snapshot;
+use serde_json::json;
 
 use super::{Runs, TWICE};
 
@@ -65,11 +66,11 @@ fn sessions_are_listed_and_resumed_by_their_ids() {
         "Hello again.\n"
     );
     assert_snapshot!(runs.refused(2, &["-r", "", "-p", "x"]), @"error: --resume names no session; agent-cli sessions list shows the ids");
-    assert_snapshot!(runs.refused(2, &["-r", "nope", "-p", "x"]), @"error: no session nope in [DIR]/data; agent-cli sessions list --all shows those that are there");
+    assert_snapshot!(runs.refused(2, &["-r", "nope", "-p", "x"]), @"error: no file and no session is called nope; agent-cli sessions list --all shows those that are there");
     assert_snapshot!(runs.refused(2, &["-r", "0", "-p", "x"]), @"
     error: 2 sessions are called 0; name more of the id, or the file:
-      [DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl  the second
-      [DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl  the first
+      agent-cli  [DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl
+      agent-cli  [DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl
     ");
 }
 
@@ -132,10 +133,86 @@ fn a_fork_leaves_its_source_as_it_was() {
         );
     }
     assert_snapshot!(runs.refused(4, &["--fork", "no.jsonl", "-p", "x"]), @"error: no.jsonl: no such session file; check the path");
-    assert_snapshot!(runs.refused(2, &["--fork", "nope", "-p", "x"]), @"error: no session nope in [DIR]/data; agent-cli sessions list --all shows those that are there");
+    assert_snapshot!(runs.refused(2, &["--fork", "nope", "-p", "x"]), @"error: no file and no session is called nope; agent-cli sessions list --all shows those that are there");
     assert_snapshot!(runs.refused(4, &["--fork", "data", "-p", "x"]), @"error: data: a directory; name a session file in it");
     // What is refused for another reason makes no copy.
     assert_snapshot!(runs.refused(2, &["--fork", &id, "-p", "x", "--tools", "axe"]), @"error: --tools: there is no tool axe; choose from [TOOLS]; or none alone, for no tools");
+}
+
+/// Writes a session of pi that works in the folder.
+fn session_of_pi(runs: &Runs, id: &str) -> std::path::PathBuf {
+    let folder = runs.env.home().join(".pi/agent/sessions/--x--");
+    std::fs::create_dir_all(&folder).expect("made");
+    let cwd = std::fs::canonicalize(runs.env.folder()).expect("a folder");
+    let lines = [
+        json!({ "type": "session", "version": 3, "id": id, "timestamp": "2026-01-01T00:00:00.000Z", "cwd": cwd }),
+        json!({ "type": "message", "id": "a", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+                "message": { "role": "user", "content": "fix the parser", "timestamp": 1 } }),
+        json!({ "type": "message", "id": "b", "parentId": "a", "timestamp": "2026-01-01T00:00:02.000Z",
+                "message": { "role": "assistant", "content": [{ "type": "text", "text": "Fixed." }],
+                             "stopReason": "stop", "timestamp": 2 } }),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let path = folder.join(format!("{id}.jsonl"));
+    std::fs::write(&path, text).expect("written");
+    path
+}
+
+#[test]
+fn every_name_that_is_listed_resumes_a_copy_of_another_agents_session() {
+    let runs = Runs::of(TWICE);
+    let source = session_of_pi(&runs, "d703a1a9-1b7b");
+    session_of_pi(&runs, "e803a1a9-1b7b");
+    let before = std::fs::read(&source).expect("read");
+    let mut count = 0;
+    for option in ["--resume", "--fork", "--session"] {
+        for name in ["d703a1a9-1b7b", "d703", "pi:d703", "pi:newest"] {
+            let output = runs.play(&[option, name, "-p", "go on"]);
+            assert_eq!(output.code, Some(0), "{option} {name}: {output}");
+            count += 1;
+            let sessions = runs.sessions();
+            assert_eq!(sessions.len(), count, "{option} {name}");
+            let copied = sessions
+                .iter()
+                .all(|path| runs.said(path).contains("user: fix the parser"));
+            assert!(copied && !runs.env.path(name).exists(), "{option} {name}");
+        }
+    }
+    assert_eq!(std::fs::read(&source).expect("read"), before);
+    for option in ["--resume", "--fork", "--session"] {
+        for name in ["codex:newest", "pi:zzz", "codx:newest", "pi:1.5"] {
+            runs.refused(2, &[option, name, "-p", "go on"]);
+            assert!(!runs.env.path(name).exists(), "{option} {name}");
+        }
+    }
+    session_of_pi(&runs, "d703ffff-1b7b");
+    for option in ["--resume", "--fork", "--session"] {
+        let refused = runs.refused(2, &[option, "d703", "-p", "go on"]);
+        assert!(refused.contains("2 sessions are called d703"), "{refused}");
+    }
+    assert_eq!(runs.sessions().len(), count);
+}
+
+#[test]
+fn the_option_for_a_file_takes_the_id_of_an_own_session() {
+    let runs = Runs::of(TWICE);
+    runs.play(&["-p", "hi"]).success();
+    let path = runs.session();
+    let id = path
+        .file_stem()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    let id = id.split_once('_').expect("an id").1.to_owned();
+    let output = runs.play(&["--session", &id[..13], "-p", "more"]);
+    assert_eq!(output.success(), "Hello again.\n");
+    assert_eq!(runs.sessions(), [path.clone()]);
+    assert!(runs.said(&path).contains("user: more"));
+    runs.play(&["--session", "zzz", "-p", "hi"]).success();
+    assert!(
+        runs.env.path("zzz").exists(),
+        "a new file of a name that no session has"
+    );
 }
 
 #[test]
