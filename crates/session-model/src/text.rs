@@ -5,8 +5,8 @@ pub fn clean(text: &str) -> String {
     text.replace(misleads, " ")
 }
 
-/// Returns whether a character is not seen itself, but changes how others are: control characters, those that turn
-/// the direction of text, and tags.
+/// Returns whether a character is not seen itself, or changes how others are: control characters, those that turn
+/// the direction of text, tags, other line ends, and blanks without a width. Joiners, which scripts and emoji need, do not.
 pub fn misleads(character: char) -> bool {
     character.is_control() || turns(character)
 }
@@ -15,7 +15,9 @@ pub fn misleads(character: char) -> bool {
 pub fn turns(character: char) -> bool {
     matches!(
         character,
-        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}'
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+            | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}' | '\u{feff}'
+            | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
     )
 }
 
@@ -139,5 +141,19 @@ mod tests {
         assert_eq!(first_line("\n\n a\u{1b}[2Jb\nc", 10), "a [2Jb");
         assert_eq!(clean_lines("a\u{202e}b\u{200f}\n\u{2066}c"), "a b \n c");
         assert_eq!(first_line("0123456789", 8), "01234...");
+    }
+
+    #[test]
+    fn what_is_not_seen_is_shown_as_a_blank_and_joiners_stay() {
+        let hidden = "\u{7f}\u{9b}\u{ad}\u{61c}\u{180e}\u{200b}\u{2028}\u{2029}\u{2060}\u{2800}\u{3164}\u{feff}";
+        for character in hidden.chars() {
+            assert_eq!(
+                clean_lines(&format!("a{character}b")),
+                "a b",
+                "{character:?}"
+            );
+        }
+        let joined = "\u{1f468}\u{200d}\u{1f469} \u{645}\u{6cc}\u{200c}\u{62e}";
+        assert_eq!(clean_lines(joined), joined);
     }
 }

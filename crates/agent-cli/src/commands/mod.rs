@@ -49,7 +49,7 @@ mod welcome;
 
 use output::{Destination, Opened, migrated};
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -260,7 +260,12 @@ pub fn run_program() -> ExitCode {
                 let message = message.strip_prefix("error: ").unwrap_or(&message);
                 print_error(ErrorKind::Usage, message, None, None);
             }
-            error.exit()
+            if !error.use_stderr() {
+                error.exit();
+            }
+            let text = error.to_string();
+            crate::ui::tell_error(text.trim_start_matches("error: ").trim_end());
+            ExitCode::from(ErrorKind::Usage.exit_code())
         }
     }
 }
@@ -290,7 +295,7 @@ fn report(error: &Error, as_json: bool) {
             error.report(),
         );
     }
-    crate::ui::tell(&format!("{}: {error}", crate::ui::error_label()));
+    crate::ui::tell_error(&error.to_string());
 }
 
 /// Prints the document of an error. The error itself goes to stderr; a closed stdout changes nothing about it.
@@ -304,7 +309,11 @@ fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>, report: Opti
     if let Some(report) = report.and_then(ModelReport::of_models) {
         document["model"] = json!(report);
     }
-    let _ = writeln!(std::io::stdout().lock(), "{document:#}");
+    let _ = write!(
+        std::io::stdout().lock(),
+        "{}",
+        crate::ui::json_text(&document)
+    );
 }
 
 /// Whether an outcome is printed, which holds standard output, perhaps for as long as nobody reads it.
@@ -314,14 +323,18 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
     PRINTS.store(true, Ordering::SeqCst);
     let written = if as_json {
         let mut stdout = std::io::stdout().lock();
-        serde_json::to_writer_pretty(&mut stdout, &outcome.json)
-            .map_err(std::io::Error::from)
-            .and_then(|()| stdout.write_all(b"\n"))
+        let text = crate::ui::json_text(&outcome.json);
+        stdout
+            .write_all(text.as_bytes())
             .and_then(|()| stdout.flush())
     } else {
+        let text = match std::io::stdout().is_terminal() {
+            true => &crate::ui::for_terminal(&outcome.text),
+            false => &outcome.text,
+        };
         let mut stdout = anstream::stdout().lock();
         stdout
-            .write_all(outcome.text.as_bytes())
+            .write_all(text.as_bytes())
             .and_then(|()| stdout.flush())
     };
     match written {
@@ -331,7 +344,7 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
         Err(error) => return Err(Error::io("write to", "standard output", error)),
     }
     if let Some(reason) = &outcome.failed {
-        crate::ui::tell(&format!("{}: {reason}", crate::ui::error_label()));
+        crate::ui::tell_error(reason);
         return Ok(Some(ErrorKind::Failure));
     }
     Ok(outcome.nothing_to_do.as_ref().map(|reason| {

@@ -15,7 +15,7 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use session_model::Severity;
-pub use session_model::text::{clean, clean_lines};
+pub use session_model::text::{clean, clean_lines, misleads};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The style of what matters less.
@@ -53,9 +53,49 @@ pub fn severity_label(severity: Severity) -> String {
     }
 }
 
+/// Returns a text in which styles are all that steers a terminal.
+pub fn for_terminal(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut pieces = text.split("\u{1b}[");
+    safe += &clean_lines(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let parameters =
+            piece.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';');
+        safe += if parameters.starts_with('m') {
+            "\u{1b}["
+        } else {
+            " ["
+        };
+        safe += &clean_lines(piece);
+    }
+    safe
+}
+
+/// Returns JSON in which characters that steer a terminal or are not seen are escaped.
+pub fn json_text(document: &serde_json::Value) -> String {
+    let mut text = String::new();
+    for letter in format!("{document:#}\n").chars() {
+        match letter {
+            '\n' => text.push(letter),
+            letter if misleads(letter) => {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    text += &format!("\\u{unit:04x}");
+                }
+            }
+            letter => text.push(letter),
+        }
+    }
+    text
+}
+
 /// Prints a line for the user to standard error. Whether somebody can read it does not matter to the work.
 pub fn tell(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
+    let _ = writeln!(anstream::stderr(), "{}", for_terminal(line));
+}
+
+/// Prints an error, of whatever its text is made.
+pub fn tell_error(text: &str) {
+    tell(&format!("{}: {}", error_label(), clean_lines(text)));
 }
 
 /// Returns the text that a person passes to the shell to name `path` again.
@@ -165,4 +205,31 @@ pub fn rule(title: &str, width: usize) -> String {
     let used = columns(title) + 4;
     let rest = "-".repeat(width.saturating_sub(used));
     format!("-- {title} {rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BAD, for_terminal, json_text, styled};
+
+    #[test]
+    fn only_styles_steer_the_terminal() {
+        let bad = styled(BAD, "x\ty");
+        assert_eq!(for_terminal(&bad), bad);
+        let steers = "\u{1b}]0;t\u{7}\u{1b}[2Ja\u{1b}[1;31mb\u{9b}2J\u{202e}\u{200b}\nc\u{1b}[";
+        assert_eq!(for_terminal(steers), " ]0;t  [2Ja\u{1b}[1;31mb 2J  \nc [");
+    }
+
+    #[test]
+    fn json_escapes_what_steers_or_hides_and_means_the_same() {
+        let document = serde_json::json!({ "a\u{9b}": "\u{202e}\u{e0041}\u{2028}\u{7f}ü\n" });
+        let text = json_text(&document);
+        assert!(
+            text.contains(r"\u009b") && text.contains(r"\u202e\udb40\udc41\u2028\u007fü\n"),
+            "{text}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).ok(),
+            Some(document)
+        );
+    }
 }

@@ -859,3 +859,30 @@ fn settings_come_through_a_pipe_and_waiting_for_it_can_be_cancelled() {
     let output = interrupted(&env, &explain, 0);
     assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
 }
+
+#[test]
+fn errors_repeat_arguments_without_what_steers_a_terminal() {
+    let env = TestEnv::new();
+    let bad = "x\u{1b}]0;t\u{7}\u{9b}2J\u{202e}\u{61c}\u{200b}\u{2028}\u{feff}";
+    for arguments in [
+        &["inspect", bad][..],
+        &["inspect", &format!("{bad}.jsonl")],
+        &["setup", bad],
+        &[format!("--{bad}").as_str()],
+        &["--fork", &format!("{bad}/a.jsonl"), "-p", "x"],
+        &["--session", &format!("{bad}/a.jsonl")],
+        &["-p", "x", "--provider", &format!("scripted:{bad}")],
+        &["config", "show", bad],
+        &["export", bad, "--to", "pi", "--out", bad],
+    ] {
+        for options in [&[][..], &["--json"]] {
+            let output = env.run_with(arguments, options);
+            assert!(output.code != Some(0), "{output}");
+            let all = format!("{}{}", output.stdout, output.stderr);
+            let steers =
+                |letter: char| bad.contains(letter) && letter != 'x' && !letter.is_ascii_graphic();
+            let found: String = all.chars().filter(|letter| steers(*letter)).collect();
+            assert_eq!(found, "", "{arguments:?}: {all:?}");
+        }
+    }
+}

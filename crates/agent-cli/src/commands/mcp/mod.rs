@@ -28,7 +28,7 @@ use crate::commands::{Cli, Outcome, reported};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
-use crate::ui::clean;
+use crate::ui::{clean, short_path};
 use session_finder::{Finder, Found};
 
 use tools::{CommandTool, MAX_TOKENS, TOOLS};
@@ -184,7 +184,9 @@ impl Server {
         let work = tokio::task::spawn_blocking(move || work(&state));
         Ok(tokio::select! {
             () = context.ct.cancelled() => Err("cancelled".to_owned()),
-            answer = work => answer.unwrap_or_else(|error| Err(format!("failed: {error}"))),
+            answer = work => answer
+                .unwrap_or_else(|error| Err(format!("failed: {error}")))
+                .map_err(|text| brief(&text)),
         })
     }
 }
@@ -210,7 +212,7 @@ impl State {
         let most = call.get(MAX_TOKENS).and_then(Value::as_u64);
         let text = anstream::adapter::strip_str(&outcome.text).to_string();
         let text = match (&outcome.nothing_to_do, tool.is_bounded()) {
-            (Some(reason), _) => reason.clone(),
+            (Some(reason), _) => brief(reason),
             (None, true) => text,
             (None, false) => bounded(&text, most.unwrap_or(ANSWER)),
         };
@@ -242,6 +244,12 @@ impl State {
         let what = format!("session {} of {agent}{guess}", clean(&row.id));
         Ok((row.locator.into(), quoted(&what)))
     }
+}
+
+/// Returns what went wrong in a few lines, each shortened: a call's own arguments are not repeated in full.
+fn brief(text: &str) -> String {
+    let lines = text.lines().take(8).map(|line| short_path(line, 280));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn quoted(what: &str) -> String {

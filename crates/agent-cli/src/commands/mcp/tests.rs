@@ -57,3 +57,15 @@ fn answers_end_at_a_line_within_their_bound() {
     ... 8 more lines; a larger max_tokens shows them
     ");
 }
+
+#[test]
+fn errors_repeat_no_long_argument() {
+    let long = "y".repeat(5000);
+    let text = super::brief(&format!("no session is called {long}\u{1b}[2J; list them"));
+    assert!(
+        text.starts_with("no session is called yyy") && text.ends_with("; list them"),
+        "{text}"
+    );
+    assert!(text.len() <= 280 && !text.contains('\u{1b}'), "{text}");
+    assert_eq!(super::brief(&"z\n".repeat(5000)).lines().count(), 8);
+}
