@@ -27,9 +27,7 @@ pub struct HookArgs {
 }
 
 fn agents() -> PossibleValuesParser {
-    // The plugin for opencode passes what it would export.
-    let names = AGENTS.iter().map(|agent| agent.name);
-    PossibleValuesParser::new(names.chain(["opencode"]))
+    PossibleValuesParser::new(AGENTS.map(|agent| agent.name))
 }
 
 /// The most that an agent may send, in bytes.

@@ -18,9 +18,9 @@ use session_store::catalog::sessions_root;
 /// List the sessions of this program and of other agents, and say where they are.
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
-    /// What to do with them.
+    /// What to do with them; those of this project are listed unless given.
     #[command(subcommand)]
-    pub command: SessionsCommand,
+    pub command: Option<SessionsCommand>,
 }
 
 /// What to do with sessions.
@@ -33,7 +33,7 @@ pub enum SessionsCommand {
 }
 
 /// Arguments of `sessions list`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct SessionsListArgs {
     /// List the sessions of every directory.
     #[arg(long)]
@@ -58,8 +58,9 @@ const ID: usize = 13;
 
 pub(super) fn run(args: &SessionsArgs, _: &Global) -> Result<Outcome, Error> {
     match &args.command {
-        SessionsCommand::List(args) => show(args),
-        SessionsCommand::Path(args) => {
+        None => show(&SessionsListArgs::default()),
+        Some(SessionsCommand::List(args)) => show(args),
+        Some(SessionsCommand::Path(args)) => {
             let root = root(args)?;
             let document = json!({ "root": root.to_string_lossy() });
             Ok(Outcome::done(&document, format!("{}\n", root.display())))
