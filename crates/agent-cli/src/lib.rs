@@ -11,6 +11,7 @@ mod extensions;
 mod files;
 pub mod models;
 mod options;
+mod output_filter;
 mod read_report;
 mod ui;
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use clap::{Args, ValueEnum};
 use compaction_core::{Profile, Settings, TokenCount};
@@ -10,6 +10,7 @@ use session_model::{Leaf, ModelRef, SessionTree};
 
 use crate::error::Error;
 use crate::models::DEFAULT_WINDOW;
+use crate::output_filter::OutputFilter;
 use agent_settings::{AppSettings, Loaded, Sources, load_layers};
 
 /// Options of every command.
@@ -43,6 +44,13 @@ pub struct Global {
         help_heading = "Global options"
     )]
     pub profile: ProfileArg,
+    /// Print keys and private text too. Unless given, the values of variables that hold keys, and what has the form of a key,
+    /// are hidden in everything that is printed and exported.
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub show_secrets: bool,
+    /// What is printed passes it.
+    #[arg(skip)]
+    filter: OnceLock<Arc<OutputFilter>>,
     /// The settings, once they are loaded.
     #[arg(skip)]
     loaded: OnceLock<Loaded>,
@@ -104,6 +112,11 @@ impl Global {
         options.set.extend(more);
         options.loaded = OnceLock::new();
         options
+    }
+
+    /// Returns what everything passes that leaves the program.
+    pub(crate) fn output_filter(&self) -> &OutputFilter {
+        self.filter.get_or_init(|| Arc::new(OutputFilter::of(self)))
     }
 
     pub(crate) fn profile(&self) -> Profile {

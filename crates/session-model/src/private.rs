@@ -39,7 +39,7 @@ pub fn is_excluded(text: &str) -> bool {
 }
 
 /// Returns a text without its private spans, each replaced by `[private]`. One that is not closed reaches to the end of the
-/// text; on a line that quotes (`>`), to the end of the line.
+/// text; on a line that quotes (`>`), to the end of the line; behind a backtick it is only spoken of.
 pub fn without_private(text: &str) -> Cow<'_, str> {
     joined(text, REMOVED)
 }
@@ -71,14 +71,15 @@ fn private_spans(text: &str) -> Vec<Range<usize>> {
     while let Some(start) = tags.find(|at| begins_with(&text[*at..], OPEN)) {
         let line = text[..start].rfind('\n').map_or(0, |end| end + 1);
         let is_quoted = text[line..start].trim_start().starts_with('>');
-        let limit = match is_quoted {
+        let is_code = text[..start].ends_with('`');
+        let limit = match is_quoted || is_code {
             true => text[start..]
                 .find('\n')
                 .map_or(text.len(), |end| start + end),
             false => text.len(),
         };
-        let (mut depth, mut end) = (1_usize, limit);
-        for at in tags.by_ref().take_while(|at| *at < limit) {
+        let (mut depth, mut end) = (1_usize, if is_code { start } else { limit });
+        for at in tags.clone().take_while(|at| *at < limit) {
             if begins_with(&text[at..], OPEN) {
                 depth += 1;
             } else if begins_with(&text[at..], CLOSE) {
@@ -89,7 +90,11 @@ fn private_spans(text: &str) -> Vec<Range<usize>> {
                 }
             }
         }
-        spans.push(start..end);
+        if end > start {
+            spans.push(start..end);
+            let covered = tags.clone().take_while(|at| *at < end).count();
+            tags.by_ref().take(covered).for_each(drop);
+        }
     }
     spans
 }
@@ -118,6 +123,8 @@ mod tests {
         check("a</private>b", "a</private>b");
         // What is quoted hides no other line.
         check("> a <private>b\nc", "> a [private]\nc");
+        check("the tag `<private>` is a\nb", "the tag `<private>` is a\nb");
+        check("`<private>a</private>` b", "`[private]` b");
         check(
             "> <private>a</private> b\n<private>c",
             "> [private] b\n[private]",

@@ -116,7 +116,12 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         }
     };
     let draft = summary.clone().unwrap_or_else(|| plan.move_only());
-    let ids = opened.commit(&destination, &[draft], plan.new_leaf.as_ref())?;
+    let ids = opened.commit(
+        &destination,
+        &[draft],
+        plan.new_leaf.as_ref(),
+        global.output_filter(),
+    )?;
     let id = ids.first();
     let summary_text = match &summary {
         Some(EntryDraft::BranchSummary(draft)) => Some(draft.summary.clone()),

@@ -16,6 +16,7 @@ use crate::commands::{Destination, Opened, Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::models::{ModelArgs, Models, Wanted, block_on, no_summary};
 use crate::options::{Global, OutputArgs};
+use crate::output_filter::OutputFilter;
 use crate::ui;
 use crate::ui::edits::Edits;
 use crate::ui::shell_name;
@@ -153,6 +154,7 @@ pub(super) fn run_at(
                 (&mut opened, &destination),
                 document,
                 (&notes, written_to),
+                global.output_filter(),
             )
         }
         Done::Compacted(mut compacted, report) => {
@@ -163,7 +165,12 @@ pub(super) fn run_at(
             }
             let plan = &compacted.plan;
             let drafts = [lead, compacted.applied.drafts.clone()].concat();
-            let ids = opened.commit(&destination, &drafts, Some(&plan.leaf))?;
+            let ids = opened.commit(
+                &destination,
+                &drafts,
+                Some(&plan.leaf),
+                global.output_filter(),
+            )?;
             if ids.is_empty() {
                 document["drafts"] = json!(draft_documents(&drafts));
             }
@@ -353,10 +360,11 @@ fn apply_edits(
     (opened, destination): (&mut Opened, &Destination),
     mut document: Value,
     (notes, written_to): (&[String], Option<&str>),
+    filter: &OutputFilter,
 ) -> Result<Outcome, Error> {
     let moves = lead.len();
     let drafts = [lead, edits.drafts.clone()].concat();
-    let mut ids = opened.commit(destination, &drafts, Some(&edits.leaf))?;
+    let mut ids = opened.commit(destination, &drafts, Some(&edits.leaf), filter)?;
     ids.drain(..moves.min(ids.len()));
     let mark = ids.pop();
     document["edit_entry_ids"] = json!(ids);

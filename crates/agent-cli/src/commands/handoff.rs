@@ -118,6 +118,8 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             let drafts: Vec<EntryDraft> = drafts.collect();
             let (mut lines, _) = session.stamp(&drafts, None);
             lines.insert(0, header);
+            let filter = global.output_filter();
+            let lines: Vec<String> = lines.into_iter().map(|line| filter.line(line)).collect();
             write_new(place, Contents::Empty, true, &lines)?;
             out["session_id"] = json!(id);
             Some(place)

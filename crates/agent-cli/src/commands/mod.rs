@@ -139,6 +139,18 @@ impl Outcome {
         }
     }
 
+    /// Returns the outcome as it leaves the program.
+    fn filtered(mut self, global: &Global) -> Self {
+        let filter = global.output_filter();
+        match global.json {
+            true => filter.document(&mut self.json),
+            false => self.text = filter.text(&self.text),
+        }
+        let reason = self.nothing_to_do.as_deref();
+        self.nothing_to_do = reason.map(|reason| filter.text(reason));
+        self
+    }
+
     /// Returns the outcome of a command that has read a session.
     fn of(self, report: ReadReport) -> Self {
         Self { report, ..self }
@@ -273,12 +285,14 @@ pub fn run_program() -> ExitCode {
 /// Runs the command and prints its outcome; returns the exit code.
 fn run(cli: &Cli) -> ExitCode {
     let kind = match outcome(cli) {
-        Ok(outcome) => print(&outcome, cli.global.json),
+        Ok(outcome) => print(&outcome.filtered(&cli.global), cli.global.json),
         Err(error) => Err(error),
     };
     match kind {
-        Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(kind)) => ExitCode::from(kind.exit_code()),
+        Ok(kind) => {
+            cli.global.output_filter().report();
+            kind.map_or(ExitCode::SUCCESS, |kind| ExitCode::from(kind.exit_code()))
+        }
         Err(error) => {
             report(&error, cli.global.json);
             ExitCode::from(error.kind().exit_code())

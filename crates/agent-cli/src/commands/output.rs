@@ -14,6 +14,7 @@ use super::same_output;
 use crate::error::Error;
 use crate::files::{ReadSession, open_session, open_writer, replace, write_new};
 use crate::options::OutputArgs;
+use crate::output_filter::OutputFilter;
 use crate::read_report::{ReadReport, refuse_failed_reads};
 use session_finder::Bytes;
 use session_finder::session_path;
@@ -132,12 +133,13 @@ impl Opened {
         }
     }
 
-    /// Writes `drafts` as a chain under `parent` and returns their ids; none for a dry run.
+    /// Writes `drafts` without keys as a chain under `parent` and returns their ids; none for a dry run.
     pub(super) fn commit(
         &mut self,
         destination: &Destination,
         drafts: &[EntryDraft],
         parent: Option<&EntryId>,
+        filter: &OutputFilter,
     ) -> Result<Vec<EntryId>, Error> {
         let (parent, skipped) = self.session().readable_parent(parent);
         let read = self.session();
@@ -152,6 +154,7 @@ impl Opened {
             ));
         }
         let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
+        let lines: Vec<String> = lines.into_iter().map(|line| filter.line(line)).collect();
         match (self, destination) {
             (_, Destination::DryRun) => return Ok(Vec::new()),
             (Self::Writer(writer), _) => {

@@ -128,6 +128,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
         &destination,
         std::slice::from_ref(&change.draft),
         leaf.as_ref(),
+        global.output_filter(),
     )?;
     Ok(changed(change, ids.first(), &pins, opened.session()).of(opened.report()))
 }

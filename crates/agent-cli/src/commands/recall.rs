@@ -161,7 +161,7 @@ fn read(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Out
         around: args.around,
         offset: args.offset.unwrap_or(0),
         tokens: tokens(args, usual_read_tokens(args.read.len()).0),
-        clean: None,
+        clean: Some(&|text| global.output_filter().text(text)),
     };
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, global.profile().context_rules());
@@ -203,7 +203,7 @@ fn find(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Out
         entries: args.limit.get(),
         tokens: tokens(args, SEARCH_TOKENS),
         except: None,
-        clean: None,
+        clean: Some(&|text| global.output_filter().text(text)),
         hints: match args.for_tools {
             true => Hints {
                 read: "recall_read reads one",

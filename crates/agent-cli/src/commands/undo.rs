@@ -93,7 +93,7 @@ pub(super) fn move_leaf(
     let to = id_of(tree, step.to);
     let (before, after) = (tokens_at(path.leaf()), tokens_at(step.to));
     let draft = leaf_move(reason, path.leaf_id().map(EntryId::new).as_ref());
-    let ids = opened.commit(&destination, &[draft], to.as_ref())?;
+    let ids = opened.commit(&destination, &[draft], to.as_ref(), global.output_filter())?;
     let mut document = json!({
         "kind": step.kind,
         "leaf": to,

@@ -378,7 +378,7 @@ fn sample_with_damage(env: &TestEnv) {
 }
 
 /// Commands that read a session, each with its arguments.
-const READERS: [&[&str]; 20] = [
+pub const READERS: [&[&str]; 20] = [
     &["inspect", "s.jsonl"],
     &["context", "s.jsonl"],
     &["plan", "s.jsonl"],
@@ -407,7 +407,7 @@ const READERS: [&[&str]; 20] = [
 ];
 
 /// Commands that read no session, or report damage in a form of their own.
-const OTHERS: [&str; 16] = [
+pub const OTHERS: [&str; 16] = [
     "doctor",
     "rpc",
     "acp",

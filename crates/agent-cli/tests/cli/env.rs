@@ -179,8 +179,12 @@ impl TestEnv {
 
     /// Runs the program with `input` on its standard input.
     pub fn run_on(&self, input: &[u8], arguments: &[&str]) -> Output {
-        let mut command = self.command(BINARY);
-        command.args(arguments).stdin(Stdio::piped());
+        self.output_on(self.command(BINARY).args(arguments), input)
+    }
+
+    /// Runs any command with `input` on its standard input.
+    pub fn output_on(&self, command: &mut Command, input: &[u8]) -> Output {
+        command.stdin(Stdio::piped());
         let mut child = command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -25,6 +25,7 @@ mod restore;
 mod rpc;
 mod run;
 mod screen;
+mod secrets;
 mod sessions;
 mod setup;
 mod store;

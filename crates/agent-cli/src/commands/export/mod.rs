@@ -66,7 +66,7 @@ impl To {
 pub(super) fn run(args: &ExportArgs, global: &Global) -> Result<Outcome, Error> {
     match (&args.html, args.to, &args.out) {
         (Some(file), _, _) => page::run(args, file, global),
-        (None, Some(to), Some(out)) => resumable::run(args, to, out),
+        (None, Some(to), Some(out)) => resumable::run(args, to, out, global.output_filter()),
         (None, _, _) => Err(Error::Usage(
             "say where to write with --html FILE, or --to AGENT --out FILE".to_owned(),
         )),

@@ -1,9 +1,7 @@
 //! `export --html`: a session as one page for a browser.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use agent_session::rights::redactor;
 use serde_json::json;
 use session_html::{Export, Page, page};
 use session_model::{Entry, Leaf, SessionTree};
@@ -12,7 +10,6 @@ use session_store::{Contents, check_new};
 use crate::commands::export::ExportArgs;
 use crate::commands::{Outcome, summaries};
 use crate::error::Error;
-use crate::extensions::secret_variables;
 use crate::files::{open_session, write_new};
 use crate::options::Global;
 use crate::read_report::refuse_failed_reads;
@@ -56,15 +53,14 @@ pub(in crate::commands) fn write_page(
 }
 
 fn page_of(tree: &SessionTree, leaf: Leaf, global: &Global) -> Result<Page, Error> {
-    let settings = global.app_settings()?;
-    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
-    let redactor = Arc::new(redactor(&secret_variables(settings)?, &servers));
+    global.app_settings()?;
+    let filter = global.output_filter();
     let facts = |entry: &Entry| summaries::facts(entry, global);
     let export = Export {
         tree,
         leaf,
         profile: global.profile(),
-        clean: Some(&|text| redactor.clean_answer(text)),
+        clean: Some(&|text| filter.text(text)),
         facts: &facts,
     };
     Ok(page(&export))

@@ -14,11 +14,17 @@ use crate::commands::import::counts;
 use crate::commands::output::{migrated_tree, write_spooled};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::output_filter::{FilteredLines, OutputFilter};
 use crate::ui::shell_name;
 use crate::ui::{clean, heading, row};
 use session_finder::IN_MEMORY;
 
-pub(super) fn run(args: &ExportArgs, to: To, out: &Path) -> Result<Outcome, Error> {
+pub(super) fn run(
+    args: &ExportArgs,
+    to: To,
+    out: &Path,
+    filter: &OutputFilter,
+) -> Result<Outcome, Error> {
     check_new(out)?;
     let session = open_session(&args.session.session)?;
     let migrated = match session.version() {
@@ -27,9 +33,12 @@ pub(super) fn run(args: &ExportArgs, to: To, out: &Path) -> Result<Outcome, Erro
     };
     let tree = migrated.as_ref().unwrap_or_else(|| session.tree());
     let leaf = args.session.leaf(tree)?;
-    let mut lines = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
+    let lines = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
+    let mut lines = FilteredLines::new(filter, lines);
     let report = export(to.target(), tree, leaf, &mut lines);
     let report = report.map_err(|error| Error::session(&session.path, error.to_string()))?;
+    let lines = lines.finish();
+    let lines = lines.map_err(|error| Error::io("write", out, error))?;
     crate::read_report::refuse_failed_reads(tree, &session.path)?;
     write_spooled(lines, out)?;
     let mut document = json!(report);

@@ -28,6 +28,7 @@ use crate::commands::{Cli, Outcome, reported};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
+use crate::output_filter::OutputFilter;
 use crate::ui::{clean, short_path};
 use session_finder::{Finder, Found};
 
@@ -68,6 +69,7 @@ pub(super) fn run(args: &McpArgs, global: &Global) -> Result<Outcome, Error> {
             folder: std::env::current_dir().map_err(|error| Error::io("open", ".", error))?,
             session: args.session.clone(),
             allow_write: args.allow_write,
+            filter: OutputFilter::of(global),
         }),
         room: Arc::new(Semaphore::new(CALLS)),
     };
@@ -96,6 +98,7 @@ struct State {
     folder: PathBuf,
     session: Option<PathBuf>,
     allow_write: bool,
+    filter: OutputFilter,
 }
 
 impl ServerHandler for Server {
@@ -209,6 +212,7 @@ impl State {
         let command = cli.command.as_ref().ok_or("no command")?;
         let outcome = command.run(&cli.global).and_then(reported);
         let outcome = outcome.map_err(|error| error.to_string())?;
+        let outcome = outcome.filtered(&cli.global);
         let most = call.get(MAX_TOKENS).and_then(Value::as_u64);
         let text = anstream::adapter::strip_str(&outcome.text).to_string();
         let text = match (&outcome.nothing_to_do, tool.is_bounded()) {
@@ -217,8 +221,11 @@ impl State {
             (None, false) => bounded(&text, most.unwrap_or(ANSWER)),
         };
         let missing = outcome.report.text();
-        let missing = missing.map_or_else(String::new, |missing| format!("\n\n{missing}"));
-        Ok(format!("{note}\n\n{text}{missing}"))
+        let notes = missing
+            .into_iter()
+            .chain(cli.global.output_filter().hidden());
+        let notes: String = notes.map(|note| format!("\n\n{note}")).collect();
+        Ok(format!("{note}\n\n{text}{notes}"))
     }
 
     /// Returns the file of the session that a call means, and what callers are told of it.

@@ -95,7 +95,7 @@ impl State {
                 let Some(EntryBody::Compaction(compaction)) = entry.map(|entry| entry.body) else {
                     return Err("the session was never compacted".to_owned());
                 };
-                let text = clean_lines(&compaction.summary);
+                let text = clean_lines(&self.filter.session_text(&compaction.summary));
                 Ok(format!("{note}\n\n{}", bounded(&text, MOST_TOKENS)))
             }
         }

@@ -1,0 +1,134 @@
+//! What leaves the program: without keys and without private text, unless the user asks for them.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use agent_session::keys::{Signed, clean_json};
+use agent_session::rights::redactor;
+use llm_providers::Redactor;
+use serde_json::Value;
+use session_model::without_private;
+
+use crate::extensions::secret_variables;
+use crate::options::Global;
+use crate::ui::{counted, note};
+
+/// Hides keys of the environment, and keys of known forms, and counts them.
+#[derive(Debug)]
+pub(crate) struct OutputFilter {
+    /// `None` where the user asked for everything.
+    redactor: Option<Redactor>,
+    hidden: AtomicUsize,
+}
+
+impl OutputFilter {
+    /// Returns the filter of a run with these options. Where the settings cannot be read, the variables that they name
+    /// are told by their names alone.
+    pub fn of(global: &Global) -> Self {
+        let settings = global.app_settings().ok();
+        let variables = settings.and_then(|settings| secret_variables(settings).ok());
+        let servers = settings.map(|settings| agent_tools::mcp::configured(&settings.mcp_servers));
+        let make = || redactor(&variables.unwrap_or_default(), &servers.unwrap_or_default());
+        Self {
+            redactor: (!global.show_secrets).then(make),
+            hidden: AtomicUsize::new(0),
+        }
+    }
+
+    /// Returns a text without keys.
+    pub fn text(&self, text: &str) -> String {
+        let hide = |redactor: &Redactor| redactor.hide_keys(text);
+        match self.redactor.as_ref().and_then(hide) {
+            None => text.to_owned(),
+            Some((clean, count)) => {
+                self.hidden.fetch_add(count, Ordering::Relaxed);
+                clean
+            }
+        }
+    }
+
+    /// Returns a text of a session without keys and private spans.
+    pub fn session_text(&self, text: &str) -> String {
+        match self.redactor {
+            None => text.to_owned(),
+            Some(_) => without_private(&self.text(text)).into_owned(),
+        }
+    }
+
+    /// Returns a line of JSON without keys, signed thinking aside; all else stays byte for byte.
+    pub fn line(&self, line: String) -> String {
+        clean_json(line, &|text| self.text(text), Signed::Kept)
+    }
+
+    /// Takes keys and private spans out of every string of a document.
+    pub fn document(&self, document: &mut Value) {
+        match document {
+            Value::String(text) => *text = self.session_text(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.document(item)),
+            Value::Object(members) => members
+                .values_mut()
+                .for_each(|member| self.document(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Returns how many keys were hidden, in words; `None` where there was none.
+    pub fn hidden(&self) -> Option<String> {
+        let hidden = self.hidden.load(Ordering::Relaxed);
+        (hidden > 0).then(|| format!("{} hidden", counted(hidden, "key")))
+    }
+
+    /// Says on standard error how many keys were hidden.
+    pub fn report(&self) {
+        if let Some(hidden) = self.hidden() {
+            note(&format!("{hidden}; --show-secrets shows them"));
+        }
+    }
+}
+
+/// Writes lines of JSON without keys.
+pub(crate) struct FilteredLines<'f, W> {
+    filter: &'f OutputFilter,
+    out: W,
+    /// The beginning of a line whose end was not written yet.
+    line: Vec<u8>,
+}
+
+impl<'f, W: Write> FilteredLines<'f, W> {
+    /// Returns a writer to `out`.
+    pub fn new(filter: &'f OutputFilter, out: W) -> Self {
+        Self {
+            filter,
+            out,
+            line: Vec::new(),
+        }
+    }
+
+    /// Writes what is left and returns the writer below.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_line()?;
+        Ok(self.out)
+    }
+
+    fn write_line(&mut self) -> io::Result<()> {
+        let line = String::from_utf8(std::mem::take(&mut self.line));
+        let line = line.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.out.write_all(self.filter.line(line).as_bytes())
+    }
+}
+
+impl<W: Write> Write for FilteredLines<'_, W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        for part in buffer.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                self.write_line()?;
+            }
+        }
+        Ok(buffer.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
