@@ -184,12 +184,14 @@ fn what_agents_put_into_messages_is_quoted_nowhere_as_the_users() {
                 false => match *command {
                     "compact" | "branch" => output.json()["summary"].to_string(),
                     "handoff" => output.json()["document"].to_string(),
+                    "tree" => of_the_user(&output.json()),
                     _ => output.stdout,
                 },
                 // What is exported is all of the session; what counts is what is read of it.
                 true if line.contains("--to") => env
                     .run_with(&["compact", &new, "--dry-run", "--json"], &SMALL)
-                    .success(),
+                    .json()["summary"]
+                    .to_string(),
                 true => {
                     without_inserted(&String::from_utf8(env.read(&new)).expect("a page is text"))
                 }
@@ -203,13 +205,24 @@ fn what_agents_put_into_messages_is_quoted_nowhere_as_the_users() {
     }
 }
 
-/// Returns a page without the parts that it says were inserted.
+/// Returns the entries of a tree that it says are the user's.
+fn of_the_user(tree: &Value) -> String {
+    let entries = tree["entries"].as_array().expect("entries").iter();
+    let own = entries.filter(|entry| entry["role"] == "user");
+    own.map(Value::to_string).collect()
+}
+
+/// Returns a page without the parts that it says an agent inserted.
 fn without_inserted(page: &str) -> String {
-    let mut parts = page.split("<summary>Inserted");
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |page, part| {
-        page + part.split_once("</details>").map_or("", |(_, rest)| rest)
-    })
+    let cut = |page: &str, begin: &str, end: &str| {
+        let mut parts = page.split(begin);
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.fold(first, |page, part| {
+            page + part.split_once(end).map_or("", |(_, rest)| rest)
+        })
+    };
+    let page = cut(page, "class=\"entry custom\"", "</article>");
+    cut(&page, "<summary>Inserted", "</details>")
 }
 
 #[test]
