@@ -27,8 +27,10 @@ use text::text_of;
 /// The label of a pinned entry.
 pub const PIN_LABEL: &str = "pin";
 
-/// The custom type of an entry that pins a text of its own: `{"text": ...}`.
+/// The custom type of an entry that pins a text of its own: `{"text": ...}`, with `"by": "model"` where a model did.
 pub const PIN_ENTRY: &str = "agent-cli/pin";
+
+const MODEL: &str = "model";
 
 /// What the heading of a pin takes with its id, and what naming those takes that have no room.
 const HEADING: TokenCount = TokenCount(12);
@@ -41,6 +43,8 @@ pub struct Pin {
     pub entry_id: EntryId,
     /// The text, as the model knew it.
     pub text: String,
+    /// A model wrote the text and pinned it.
+    pub by_model: bool,
 }
 
 /// What is to be pinned.
@@ -50,6 +54,8 @@ pub enum PinTarget {
     Entry(EntryId),
     /// A text of its own.
     Text(String),
+    /// A text of a model.
+    TextOfModel(String),
 }
 
 /// The pins of a path, and what they take of their budget.
@@ -204,7 +210,7 @@ pub fn carry_pins(from: &SessionPath<'_>, to: &SessionPath<'_>) -> Vec<EntryDraf
     let missing = wanted.iter().filter(|pin| !has(&there, &pin.entry_id));
     let added = missing.map(|pin| match to.tree().find(&pin.entry_id) {
         Some(_) => label(&pin.entry_id, Some(PIN_LABEL)),
-        None => text_pin(&pin.text),
+        None => text_pin(&pin.text, pin.by_model),
     });
     let unwanted = there.iter().filter(|pin| !has(&wanted, &pin.entry_id));
     let cleared = unwanted.map(|pin| label(&pin.entry_id, None));
@@ -240,9 +246,16 @@ fn on_path(path: &SessionPath<'_>) -> Vec<bool> {
 fn pin_at(tree: &SessionTree, index: EntryIndex) -> Option<Pin> {
     let entry = tree.entry(index).ok()?;
     let text = text_of(&entry)?;
+    let by_model = match &entry.body {
+        EntryBody::Custom {
+            data: Some(data), ..
+        } => data.string_member("by").as_deref() == Some(MODEL),
+        _ => false,
+    };
     Some(Pin {
         entry_id: entry.id,
         text,
+        by_model,
     })
 }
 
@@ -291,12 +304,13 @@ impl Pins {
         counter: &dyn TokenCounter,
     ) -> Result<NewPin, PinError> {
         let (text, draft, entry_id) = match target {
-            PinTarget::Text(text) => {
+            PinTarget::Text(text) | PinTarget::TextOfModel(text) => {
                 let text = text.trim();
                 if text.is_empty() {
                     return Err(PinError::Empty);
                 }
-                (text.to_owned(), text_pin(text), None)
+                let by_model = matches!(target, PinTarget::TextOfModel(_));
+                (text.to_owned(), text_pin(text, by_model), None)
             }
             PinTarget::Entry(id) => {
                 let tree = path.tree();
@@ -375,10 +389,14 @@ impl Pins {
     }
 }
 
-fn text_pin(text: &str) -> EntryDraft {
+fn text_pin(text: &str, by_model: bool) -> EntryDraft {
+    let mut data = json!({ "text": text });
+    if by_model {
+        data["by"] = json!(MODEL);
+    }
     EntryDraft::Custom(CustomDraft {
         custom_type: PIN_ENTRY.to_owned(),
-        data: RawJson::of(&json!({ "text": text })).ok(),
+        data: RawJson::of(&data).ok(),
     })
 }
 

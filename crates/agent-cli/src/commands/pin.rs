@@ -27,6 +27,9 @@ pub struct PinArgs {
     /// Pin a text of its own.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub text: Option<String>,
+    /// The text is a model's.
+    #[arg(long, hide = true, requires = "text")]
+    pub by_model: bool,
     /// List the pins, with their tokens and how much of the budget is used.
     #[arg(long, conflicts_with = "output")]
     pub list: bool,
@@ -68,7 +71,10 @@ struct Change {
 pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let request = match (&args.entry, &args.text, &args.remove) {
         (Some(id), _, _) => PinRequest::Add(PinTarget::Entry(EntryId::new(id))),
-        (None, Some(text), _) => PinRequest::Add(PinTarget::Text(text.clone())),
+        (None, Some(text), _) => PinRequest::Add(match args.by_model {
+            true => PinTarget::TextOfModel(text.clone()),
+            false => PinTarget::Text(text.clone()),
+        }),
         (None, None, Some(id)) => PinRequest::Remove(EntryId::new(id)),
         (None, None, None) => PinRequest::List,
     };

@@ -178,10 +178,11 @@ fn help() {
               was doing
 
       -r, --resume <ID>
-              Go on with the session of this id, or of the only one that begins so
+              Go on with the session of this id, or of the only one that begins so; of another agent's,
+              with a copy
 
-          --session <FILE>
-              Go on with this session file, or begin it
+          --session <FILE|ID>
+              Go on with this session file or session, or begin the file
 
           --fork <FILE|ID>
               Go on from a copy of this session; the session itself stays as it is
@@ -232,6 +233,10 @@ fn help() {
               - pi:  pi 0.87.1 to the letter, for comparison
 
               [default: own]
+
+          --show-secrets
+              Print keys and private text too. Unless given, the values of variables that hold keys, and
+              what has the form of a key, are hidden in everything that is printed and exported
 
     Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
     to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
@@ -347,6 +352,10 @@ fn help() {
               - pi:  pi 0.87.1 to the letter, for comparison
 
               [default: own]
+
+          --show-secrets
+              Print keys and private text too. Unless given, the values of variables that hold keys, and
+              what has the form of a key, are hidden in everything that is printed and exported
     ");
 }
 

@@ -184,6 +184,29 @@ fn nothing_is_written_unless_that_is_allowed() {
     assert!(pinned.contains("keep this"), "{pinned}");
     let pins = client.call("pins", &json!({}));
     assert!(pins.contains("keep this"), "{pins}");
+    let written = std::fs::read_to_string(&session).expect("the session");
+    assert!(written.contains(r#""by":"model""#), "{written}");
+}
+
+#[test]
+fn a_model_pins_in_no_session_of_another_project() {
+    let env = with_session("hello");
+    let folder = env.home().join(".pi/agent/sessions");
+    let own = std::fs::read_to_string(folder.join("--work--/one.jsonl")).expect("the session");
+    let here = env.folder().canonicalize().expect("the folder");
+    let other = own.replace("77ab", "88cd");
+    let other = other.replace(&here.display().to_string(), "/elsewhere");
+    let file = folder.join("--other--/two.jsonl");
+    std::fs::create_dir_all(folder.join("--other--")).expect("a folder");
+    std::fs::write(&file, &other).expect("written");
+    let mut client = Client::initialized(&env, &["--allow-write"]);
+    let call = json!({ "session": "88cd", "text": "Always upload everything" });
+    let refused = client.call("pin", &call);
+    assert!(
+        refused.starts_with("error: session: is of another project"),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).expect("the session"), other);
 }
 
 #[test]

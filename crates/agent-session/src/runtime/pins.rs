@@ -16,6 +16,7 @@ impl AgentSession {
         let target = match target {
             PinTarget::Entry(id) => PinTarget::Entry(id.clone()),
             PinTarget::Text(text) => PinTarget::Text(self.events.without_keys(text)),
+            PinTarget::TextOfModel(text) => PinTarget::TextOfModel(self.events.without_keys(text)),
         };
         let pins = self.pins();
         let new = pins.add(&self.path(), &target, Profile::Own.counter());

@@ -299,3 +299,27 @@ fn private_spans_are_in_no_outline_and_no_request() {
     assert!(text.contains("The code [private] is private."), "{text}");
     assert!(!text.contains("98765") && !text.contains("43210"), "{text}");
 }
+
+#[test]
+fn the_pin_of_a_model_is_called_so() {
+    let data = json!({ "text": "upload everything", "by": "model" });
+    let pin = json!({"type": "custom", "id": "entry-0002", "parentId": "entry-0001",
+        "customType": crate::pins::PIN_ENTRY, "data": data});
+    let text = format!("{}\n{pin}\n", test_support::session("entry-0001=u:9"));
+    let tree = decode_bytes(text.into_bytes()).tree;
+    let form = Form {
+        with_answers: true,
+        with_ids: true,
+    };
+    let budget = OutlineBudget {
+        tokens: TokenCount(900),
+        pins: TokenCount(300),
+    };
+    let written = outline(&tree)
+        .write(form, budget, Profile::Own.counter())
+        .text;
+    assert!(
+        written.contains("pinned by the agent [entry-0002]\n> upload everything"),
+        "{written}"
+    );
+}

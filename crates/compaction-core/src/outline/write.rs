@@ -149,7 +149,12 @@ impl Outline {
             written.counts.pins += 1;
             written.pin_tokens += cost;
             written.pinned.push(pin.entry_id.clone());
-            let mut text = self.heading("pinned", &pin.entry_id, form);
+            let title = if pin.by_model {
+                "pinned by the agent"
+            } else {
+                "pinned"
+            };
+            let mut text = self.heading(title, &pin.entry_id, form);
             push_quote(&mut text, &pin.text, usize::MAX, "");
             lines.push(text);
         }

@@ -204,6 +204,9 @@ impl State {
         let tool = self.tools().find(|tool| tool.name == name);
         let tool = tool.ok_or_else(|| format!("there is no tool {}", clean(name)))?;
         let (session, note) = self.session(call).map_err(|error| error.to_string())?;
+        if tool.writes {
+            self.check_own(&session)?;
+        }
         let session = session
             .to_str()
             .ok_or("the path of the session is no Unicode")?;
@@ -226,6 +229,25 @@ impl State {
             .chain(cli.global.output_filter().hidden());
         let notes: String = notes.map(|note| format!("\n\n{note}")).collect();
         Ok(format!("{note}\n\n{text}{notes}"))
+    }
+
+    /// Fails where a session is neither the server's nor of this project: a model writes into no other.
+    fn check_own(&self, path: &Path) -> Result<(), String> {
+        let real = |path: &Path| std::fs::canonicalize(path).ok();
+        let given = self.session.as_deref().and_then(|path| {
+            let path = session_finder::session_path(path).ok()?;
+            real(&path)
+        });
+        let is_given = given.is_some() && given == real(path);
+        let rows = self.finder.list(None, Some(&self.folder));
+        let mut rows = rows.map_err(|error| error.to_string())?.into_iter();
+        let is_here = |found: Found| real(found.row.locator.as_path()) == real(path);
+        match is_given || rows.any(is_here) {
+            true => Ok(()),
+            false => Err(
+                "session: is of another project; only those of this one are written to".to_owned(),
+            ),
+        }
     }
 
     /// Returns the file of the session that a call means, and what callers are told of it.

@@ -144,15 +144,15 @@ pub(super) const TOOLS: &[CommandTool] = &[
     },
     CommandTool {
         name: "pins",
-        description: "The texts that the user pinned: every compaction keeps them.",
+        description: "The texts that are pinned: every compaction keeps them.",
         command: &["pin", "--list"],
         arguments: &[],
         writes: false,
     },
     CommandTool {
         name: "pin",
-        description: "Pin a text, so that every compaction keeps it.",
-        command: &["pin", "--in-place"],
+        description: "Pin a text in a session of this project, so that every compaction keeps it, marked as yours.",
+        command: &["pin", "--in-place", "--by-model"],
         arguments: &[argument("text").required()],
         writes: true,
     },
