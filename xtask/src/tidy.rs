@@ -141,6 +141,7 @@ const PURE: [(&str, &[&str]); 5] = [
     (
         "session-model",
         &[
+            "aho-corasick",
             "askama",
             "bpe-openai",
             "hashbrown",

@@ -10,7 +10,7 @@ use session_model::{Leaf, ModelRef, SessionTree};
 
 use crate::error::Error;
 use crate::models::DEFAULT_WINDOW;
-use crate::output_filter::OutputFilter;
+use crate::output_filter::{OutputFilter, Secrets};
 use agent_settings::{AppSettings, Loaded, Sources, load_layers};
 
 /// Options of every command.
@@ -116,7 +116,12 @@ impl Global {
 
     /// Returns what everything passes that leaves the program.
     pub(crate) fn output_filter(&self) -> &OutputFilter {
-        self.filter.get_or_init(|| Arc::new(OutputFilter::of(self)))
+        let secrets = match self.show_secrets {
+            true => Secrets::Shown,
+            false => Secrets::Hidden,
+        };
+        let make = || Arc::new(OutputFilter::of(self.app_settings().ok(), secrets));
+        self.filter.get_or_init(make)
     }
 
     pub(crate) fn profile(&self) -> Profile {

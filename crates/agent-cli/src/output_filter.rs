@@ -5,13 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_session::keys::{Signed, clean_json};
 use agent_session::rights::redactor;
+use agent_settings::AppSettings;
 use llm_providers::Redactor;
 use serde_json::Value;
 use session_model::without_private;
 
 use crate::extensions::secret_variables;
-use crate::options::Global;
 use crate::ui::{counted, note};
+
+/// Whether keys and private text leave the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Secrets {
+    /// They are hidden.
+    Hidden,
+    /// The user asked for them.
+    Shown,
+}
 
 /// Hides keys of the environment, and keys of known forms, and counts them.
 #[derive(Debug)]
@@ -22,15 +31,14 @@ pub(crate) struct OutputFilter {
 }
 
 impl OutputFilter {
-    /// Returns the filter of a run with these options. Where the settings cannot be read, the variables that they name
-    /// are told by their names alone.
-    pub fn of(global: &Global) -> Self {
-        let settings = global.app_settings().ok();
+    /// Returns a filter; where the settings cannot be read, secret variables are recognized by their names and values
+    /// alone.
+    pub fn of(settings: Option<&AppSettings>, secrets: Secrets) -> Self {
         let variables = settings.and_then(|settings| secret_variables(settings).ok());
         let servers = settings.map(|settings| agent_tools::mcp::configured(&settings.mcp_servers));
         let make = || redactor(&variables.unwrap_or_default(), &servers.unwrap_or_default());
         Self {
-            redactor: (!global.show_secrets).then(make),
+            redactor: (secrets == Secrets::Hidden).then(make),
             hidden: AtomicUsize::new(0),
         }
     }

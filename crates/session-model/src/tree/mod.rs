@@ -1,6 +1,7 @@
 //! The tree of a session: heads of all entries, and bodies on demand.
 
 mod append;
+mod damage;
 mod decode;
 mod kinds;
 mod link;
@@ -13,7 +14,7 @@ mod unfinished;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use hashbrown::HashTable;
 
@@ -247,18 +248,6 @@ impl SessionTree {
         self.source.failure()
     }
 
-    /// Returns the lines, counted from 1, that are damaged, as far as is known: those that were set aside when the session
-    /// was opened, and those of entries that were read since and could not be.
-    pub fn damaged_lines(&self) -> BTreeSet<u64> {
-        let damaged = self.damaged.lock();
-        damaged.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn note_damaged(&self, line: u64) {
-        let damaged = self.damaged.lock();
-        damaged.unwrap_or_else(PoisonError::into_inner).insert(line);
-    }
-
     /// Returns the bytes of `span` as the session has them, which may hold several lines; `None` where this tree reads
     /// other lines in the place of some, so that their entries have to be read one by one.
     ///
@@ -280,12 +269,6 @@ impl SessionTree {
         take: &mut TakeLeftOut<'_>,
     ) -> bool {
         self.source.left_out(stored, lines, take)
-    }
-
-    /// Reads lines through another source from now on, which is made of the present one and has the same lines at the
-    /// same places.
-    pub fn read_through(&mut self, wrap: impl FnOnce(Arc<dyn LineSource>) -> Arc<dyn LineSource>) {
-        self.source = wrap(self.source.clone());
     }
 
     fn line_of(&self, index: EntryIndex) -> Result<Cow<'_, [u8]>, SourceError> {

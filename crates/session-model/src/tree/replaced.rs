@@ -1,8 +1,17 @@
 //! A tree in which some entries say something else: what would be if another had written them.
 
+use std::sync::Arc;
+
+use crate::source::LineSource;
 use crate::tree::{EntryIndex, SessionTree};
 
 impl SessionTree {
+    /// Reads lines through another source from now on, which is made of the present one and has the same lines at the
+    /// same places.
+    pub fn read_through(&mut self, wrap: impl FnOnce(Arc<dyn LineSource>) -> Arc<dyn LineSource>) {
+        self.source = wrap(self.source.clone());
+    }
+
     /// Puts another line in the place of an entry's own. Ids, parents and kinds stay what they are, and so does the
     /// session: only this tree and its clones read the line.
     pub fn replace_line(&mut self, index: EntryIndex, line: impl Into<Box<[u8]>>) {

@@ -28,7 +28,7 @@ use crate::commands::{Cli, Outcome, reported};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
-use crate::output_filter::OutputFilter;
+use crate::output_filter::{OutputFilter, Secrets};
 use crate::ui::{clean, short_path};
 use session_finder::{Finder, Found};
 
@@ -69,7 +69,7 @@ pub(super) fn run(args: &McpArgs, global: &Global) -> Result<Outcome, Error> {
             folder: std::env::current_dir().map_err(|error| Error::io("open", ".", error))?,
             session: args.session.clone(),
             allow_write: args.allow_write,
-            filter: OutputFilter::of(global),
+            filter: OutputFilter::of(global.app_settings().ok(), Secrets::Hidden),
         }),
         room: Arc::new(Semaphore::new(CALLS)),
     };
