@@ -1,5 +1,6 @@
 //! From messages to the pieces of an outline: requests, answers, and what the calls of each turn did.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use session_facts::{
@@ -176,7 +177,11 @@ fn quote(kind: PieceKind, source: &SourceMessage, text: String, weight: f64) -> 
 
 /// Returns a piece that quotes a text, without what its author marked as private.
 fn piece(kind: PieceKind, entry_id: EntryId, text: String, weight: f64) -> Piece {
-    let text = public_lines(&text).into_owned();
+    let public = match public_lines(&text) {
+        Cow::Owned(public) => Some(public),
+        Cow::Borrowed(_) => None,
+    };
+    let text = public.unwrap_or(text);
     Piece {
         kind,
         entry_id,

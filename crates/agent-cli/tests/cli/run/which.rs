@@ -206,7 +206,7 @@ fn the_option_for_a_file_takes_the_id_of_an_own_session() {
     let id = id.split_once('_').expect("an id").1.to_owned();
     let output = runs.play(&["--session", &id[..13], "-p", "more"]);
     assert_eq!(output.success(), "Hello again.\n");
-    assert_eq!(runs.sessions(), [path.clone()]);
+    assert_eq!(runs.sessions(), std::slice::from_ref(&path));
     assert!(runs.said(&path).contains("user: more"));
     runs.play(&["--session", "zzz", "-p", "hi"]).success();
     assert!(
