@@ -12,6 +12,7 @@ use crate::native::{NativeAnswer, NativeRequest};
 use crate::provider::Provider;
 use crate::request::Request;
 use crate::retry::{RetryPolicy, random};
+use crate::size::request_tokens;
 
 /// What happens while a request is answered.
 #[derive(Debug)]
@@ -48,7 +49,16 @@ pub async fn complete(
     loop {
         match once(provider, request, cancel, progress).await {
             Ok(answer) => return Ok(answer),
-            Err(error) => tries.failed(error, progress).await?,
+            Err(mut error) => {
+                // Above what a minute allows, only a smaller request helps.
+                if error
+                    .token_limit
+                    .is_some_and(|limit| limit < request_tokens(request))
+                {
+                    error.kind = ProviderErrorKind::ContextOverflow;
+                }
+                tries.failed(error, progress).await?;
+            }
         }
     }
 }

@@ -20,6 +20,10 @@ pub enum ProviderErrorKind {
     Auth,
     /// The request has too many bytes.
     PayloadTooLarge,
+    /// An image of the request is too large, damaged, one too many, or not taken at all.
+    ImageRejected,
+    /// Thinking of an earlier answer is not taken back.
+    ThinkingRejected,
     /// The request is wrong in another way.
     InvalidRequest,
     /// No answer in time.
@@ -47,6 +51,8 @@ impl ProviderErrorKind {
             | Self::Quota
             | Self::Auth
             | Self::PayloadTooLarge
+            | Self::ImageRejected
+            | Self::ThinkingRejected
             | Self::InvalidRequest
             | Self::Cancelled
             | Self::Malformed => false,
@@ -64,6 +70,8 @@ impl ProviderErrorKind {
             | Self::Quota
             | Self::Auth
             | Self::PayloadTooLarge
+            | Self::ImageRejected
+            | Self::ThinkingRejected
             | Self::InvalidRequest
             | Self::Unreachable => false,
         }
@@ -78,6 +86,8 @@ impl ProviderErrorKind {
             Self::Quota => "quota",
             Self::Auth => "auth",
             Self::PayloadTooLarge => "payload_too_large",
+            Self::ImageRejected => "image_rejected",
+            Self::ThinkingRejected => "thinking_rejected",
             Self::InvalidRequest => "invalid_request",
             Self::Timeout => "timeout",
             Self::Unreachable => "unreachable",
@@ -103,6 +113,8 @@ pub struct ProviderError {
     pub request_id: Option<Box<str>>,
     /// How long the service asks to wait.
     pub retry_after: Option<Duration>,
+    /// The most input tokens a minute, where the service names them in refusing a request for its rate.
+    pub token_limit: Option<u64>,
     /// What was said, cut to a bounded excerpt.
     pub message: String,
     /// What was billed all the same, where that is known.
@@ -128,6 +140,7 @@ impl ProviderError {
             status: None,
             request_id: None,
             retry_after: None,
+            token_limit: None,
             message: excerpt,
             usage: None,
             first_contact: false,

@@ -63,6 +63,7 @@ mod request;
 mod retry;
 mod scripted;
 mod secret;
+mod size;
 mod transport;
 mod wire;
 

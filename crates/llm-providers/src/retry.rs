@@ -92,6 +92,8 @@ impl RetryPolicy {
             | ProviderErrorKind::Quota
             | ProviderErrorKind::Auth
             | ProviderErrorKind::PayloadTooLarge
+            | ProviderErrorKind::ImageRejected
+            | ProviderErrorKind::ThinkingRejected
             | ProviderErrorKind::InvalidRequest
             | ProviderErrorKind::Cancelled => 1,
         };
@@ -221,6 +223,8 @@ mod tests {
             (Kind::Quota, 1),
             (Kind::Auth, 1),
             (Kind::PayloadTooLarge, 1),
+            (Kind::ImageRejected, 1),
+            (Kind::ThinkingRejected, 1),
             (Kind::InvalidRequest, 1),
             (Kind::Cancelled, 1),
         ];

@@ -22,6 +22,9 @@ struct Seen {
     /// It has words of an overflow and is none.
     #[serde(default)]
     lookalike: bool,
+    /// It is an overflow whatever the status: one request is above a rate.
+    #[serde(default)]
+    never_fits: bool,
     #[serde(default)]
     note: Option<String>,
 }
@@ -116,11 +119,40 @@ fn an_overflow_is_known_by_its_sentence_alone() {
 }
 
 #[test]
-fn a_rate_limit_is_never_an_overflow() {
+fn a_rate_limit_is_an_overflow_only_where_waiting_never_helps() {
     for one in seen().iter().filter(|one| one.kind == OVERFLOW) {
         let kind = classify(Some(429), &one.body).kind;
-        assert_eq!(kind, ProviderErrorKind::RateLimited, "{}", one.body);
+        let is_overflow = kind == ProviderErrorKind::ContextOverflow;
+        assert_eq!(is_overflow, one.never_fits, "{}", one.body);
     }
+    let check = |text: &str, kind: ProviderErrorKind| {
+        assert_eq!(classify(Some(429), text).kind, kind, "{text}");
+    };
+    let said = |numbers: &str| format!("Rate limit reached on tokens per min (TPM): {numbers}");
+    for never in [
+        "Limit 30,000, Used 5, Requested 61,234",
+        "Limit: 8000 / Requested: ~8001",
+    ] {
+        check(&said(never), ProviderErrorKind::ContextOverflow);
+    }
+    for later in [
+        "Limit 30000, Used 29937, Requested 385",
+        "Limit 0, Requested 3",
+    ] {
+        check(&said(later), ProviderErrorKind::RateLimited);
+    }
+}
+
+#[test]
+fn a_rate_limit_names_the_input_tokens_of_a_minute() {
+    let limit = |text: &str| classify(Some(429), text).token_limit;
+    let said = "This request would exceed your organization's rate limit of 30,000";
+    assert_eq!(
+        limit(&format!("{said} input tokens per minute.")),
+        Some(30_000)
+    );
+    assert_eq!(limit(&format!("{said} output tokens per minute.")), None);
+    assert_eq!(limit("Too many requests"), None);
 }
 
 #[test]

@@ -35,12 +35,10 @@ impl Failure {
     /// Returns true for what the user can mend and another try cannot.
     pub(super) fn is_mistake(&self) -> bool {
         match self {
-            Self::Provider(error) => matches!(
-                error.kind,
-                ProviderErrorKind::Auth
-                    | ProviderErrorKind::InvalidRequest
-                    | ProviderErrorKind::Unreachable
-            ),
+            Self::Provider(error) => {
+                let mistakes = [ProviderErrorKind::Auth, ProviderErrorKind::Unreachable];
+                mistakes.contains(&error.kind) || self.is_refused()
+            }
             Self::Answer(_) | Self::Apply(_) | Self::Window(_) | Self::NoSmaller { .. } => false,
         }
     }
@@ -51,7 +49,12 @@ impl Failure {
     }
 
     pub(super) fn is_refused(&self) -> bool {
-        matches!(self, Self::Provider(error) if error.kind == ProviderErrorKind::InvalidRequest)
+        matches!(self, Self::Provider(error) if matches!(
+            error.kind,
+            ProviderErrorKind::InvalidRequest
+                | ProviderErrorKind::ImageRejected
+                | ProviderErrorKind::ThinkingRejected
+        ))
     }
 
     pub(super) fn is_overflow(&self) -> bool {

@@ -2,11 +2,12 @@
 //!
 //! Services agree on little: one says an overflow with a code, another with a sentence, a third with status
 //! 200. The body is read leniently, whatever its form, and then the most certain sign decides, in this order:
-//! the account cannot pay; so much in so much time; a code for an overflow; limits that read like an overflow;
-//! sentences for an overflow; credentials; bytes; time; a failure of theirs; a failure of ours.
+//! one request above what a minute allows; the account cannot pay; so much in so much time; a code for an overflow;
+//! thinking, images and other limits that read like an overflow; sentences for an overflow; credentials; bytes; time;
+//! a failure of theirs; a failure of ours.
 //!
-//! So a rate limit is never taken for an overflow, though it asks for a shorter prompt, and status 413 is one
-//! only where the text speaks of tokens. A server's own failure (500, 502 and the like) is
+//! So a rate limit is an overflow only where waiting never helps, though it asks for a shorter prompt, and status 413
+//! is one only where the text speaks of tokens. A server's own failure (500, 502 and the like) is
 //! [`ProviderErrorKind::Overloaded`], because to the caller it is the same: come back later.
 //!
 //! `tests/data/errors.json` has the real bodies that the rules come from.
@@ -36,6 +37,8 @@ pub struct Classified {
     /// How long the text asks to wait, at most one hour: `Please try again in 6.3s`. The headers are better,
     /// where they say it; see [`retry_after`].
     pub retry_after: Option<Duration>,
+    /// The most input tokens a minute that the text of a rate limit names.
+    pub token_limit: Option<u64>,
 }
 
 /// Returns what kind of failure `status` and `body` tell of. `status` is `None` for an error inside a stream.
@@ -70,6 +73,8 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
         | ProviderErrorKind::Quota
         | ProviderErrorKind::Auth
         | ProviderErrorKind::PayloadTooLarge
+        | ProviderErrorKind::ImageRejected
+        | ProviderErrorKind::ThinkingRejected
         | ProviderErrorKind::InvalidRequest
         | ProviderErrorKind::Timeout
         | ProviderErrorKind::Unreachable
@@ -77,11 +82,17 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
         | ProviderErrorKind::Cancelled
         | ProviderErrorKind::Malformed => None,
     };
+    let mut limits = rules::INPUT_RATE.iter();
+    let token_limit = limits.find_map(|(before, after)| {
+        let (limit, rest) = amounts(&text, before).next()?;
+        rest.starts_with(after).then_some(limit)
+    });
     Classified {
         kind,
         message,
         code: parsed.code,
         retry_after,
+        token_limit: token_limit.filter(|_| kind == ProviderErrorKind::RateLimited),
     }
 }
 
@@ -110,6 +121,9 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
     let status_says = failed.or(parsed.status);
     let labelled = |kind: Kind| is_labelled(parsed, kind);
 
+    if any(text, rules::NEVER_FITS) || exceeds_rate(text) {
+        return Kind::ContextOverflow;
+    }
     if status_says == Some(402) || labelled(Kind::Quota) || any(text, rules::QUOTA) {
         let comes_back = parsed
             .labels
@@ -131,6 +145,10 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
     }
     if any(text, rules::RATE) {
         return Kind::RateLimited;
+    }
+    let rejected = [Kind::ThinkingRejected, Kind::ImageRejected];
+    if let Some(kind) = rejected.into_iter().find(|kind| labelled(*kind)) {
+        return kind;
     }
     let mut lookalikes = rules::LOOKALIKES.iter();
     if let Some((_, kind)) = lookalikes.find(|(pattern, _)| pattern::matches(text, pattern)) {
@@ -160,6 +178,26 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
         Some(_) | None if parsed.is_error => Kind::Overloaded,
         Some(_) | None => Kind::Malformed,
     }
+}
+
+/// Returns whether one request alone is above a rate limit: `Limit 30000, Requested 61234`.
+fn exceeds_rate(text: &str) -> bool {
+    let first = |word| amounts(text, word).next();
+    let (limit, requested) = (first("limit"), first("requested"));
+    limit
+        .zip(requested)
+        .is_some_and(|((limit, _), (requested, _))| 0 < limit && limit < requested)
+        && any(text, rules::RATE)
+}
+
+/// Returns the numbers right behind a word, each with what follows it.
+fn amounts<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (u64, &'t str)> {
+    text.match_indices(word).filter_map(|(at, found)| {
+        let rest = text[at + found.len()..].trim_start_matches([' ', ':', '=', '~']);
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ',');
+        let (number, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        Some((number.replace(',', "").parse().ok()?, rest))
+    })
 }
 
 /// Returns what failed of the credentials.

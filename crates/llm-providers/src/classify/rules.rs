@@ -84,6 +84,28 @@ pub(super) const LABELS: &[(Kind, &[&str])] = &[
         ],
     ),
     (
+        // OpenAI.
+        Kind::ThinkingRejected,
+        &["invalid_encrypted_content"],
+    ),
+    (
+        // OpenAI.
+        Kind::ImageRejected,
+        &[
+            "image_parse_error",
+            "image_too_large",
+            "image_too_small",
+            "image_file_too_large",
+            "invalid_base64_image",
+            "invalid_image",
+            "invalid_image_format",
+            "invalid_image_mode",
+            "invalid_image_url",
+            "unsupported_image_media_type",
+            "empty_image_file",
+        ],
+    ),
+    (
         Kind::PayloadTooLarge,
         &[
             "request_too_large",
@@ -136,6 +158,15 @@ pub(super) const LABELS: &[(Kind, &[&str])] = &[
     ),
 ];
 
+/// A rate or a plan that one request alone exceeds: waiting never helps, a smaller context does.
+pub(super) const NEVER_FITS: &[&str] = &[
+    "request too large for*tokens per min",
+    "extra usage is required for long context",
+];
+
+/// What stands before and behind the most input tokens a minute.
+pub(super) const INPUT_RATE: &[(&str, &str)] = &[("limit of", " input tokens per minute")];
+
 /// The account cannot pay. No bare `billing`: Groq's rate limits link to its billing page.
 pub(super) const QUOTA: &[&str] = &[
     "exceeded your current quota",
@@ -148,7 +179,6 @@ pub(super) const QUOTA: &[&str] = &[
     "requires more credits",
     "can only afford",
     "out of credits",
-    "extra usage is required",
     "monthly usage limit",
     "spending limit",
     "account is not active",
@@ -208,9 +238,58 @@ pub(super) const LOOKALIKES: &[(&str, Kind)] = &[
     // Features with the word context in their names.
     ("context_management", Kind::InvalidRequest),
     ("long context beta is not", Kind::Auth),
+    // Thinking of Anthropic, also through Amazon and Google.
+    ("invalid*signature*in*thinking", Kind::ThinkingRejected),
+    ("invalid*data*in*redacted_thinking", Kind::ThinkingRejected),
+    ("thinking*cannot be modified", Kind::ThinkingRejected),
+    ("each*thinking*block must contain", Kind::ThinkingRejected),
+    // Google.
+    ("corrupted thought signature", Kind::ThinkingRejected),
+    ("invalid thought signature", Kind::ThinkingRejected),
+    ("thought signature is not valid", Kind::ThinkingRejected),
+    // OpenAI.
+    ("encrypted content*could not be", Kind::ThinkingRejected),
+    (
+        "of type 'reasoning' was provided without",
+        Kind::ThinkingRejected,
+    ),
+    // Groq.
+    ("property 'reasoning", Kind::ThinkingRejected),
+    // Images.
+    ("could not process image", Kind::ImageRejected),
+    ("unable to process input image", Kind::ImageRejected),
+    ("image exceeds", Kind::ImageRejected),
+    ("images exceed", Kind::ImageRejected),
+    ("image size exceeds", Kind::ImageRejected),
+    ("image dimensions exceed", Kind::ImageRejected),
+    ("image dimension*exceed", Kind::ImageRejected),
+    ("image is too", Kind::ImageRejected),
+    ("image too large", Kind::ImageRejected),
+    ("image appears to be", Kind::ImageRejected),
+    ("invalid image", Kind::ImageRejected),
+    ("image is not valid", Kind::ImageRejected),
+    ("image is invalid", Kind::ImageRejected),
+    ("not represent a valid image", Kind::ImageRejected),
+    ("unsupported image", Kind::ImageRejected),
+    ("decode image", Kind::ImageRejected),
+    ("load image", Kind::ImageRejected),
+    ("cannot identify image", Kind::ImageRejected),
+    ("inline_data*base64 decoding failed", Kind::ImageRejected),
+    ("too many images", Kind::ImageRejected),
+    ("too much media", Kind::ImageRejected),
+    ("at most*image(s)", Kind::ImageRejected),
+    ("images*exceeds the limit", Kind::ImageRejected),
+    ("number of images*exceed", Kind::ImageRejected),
+    ("image input is not supported", Kind::ImageRejected),
+    ("support image input", Kind::ImageRejected),
+    ("not support image", Kind::ImageRejected),
+    (
+        "image_url is only supported by certain models",
+        Kind::ImageRejected,
+    ),
+    // Zhipu: the format of the image.
+    ("\u{56fe}\u{7247}\u{8f93}\u{5165}", Kind::ImageRejected),
     // Bytes, pixels and characters.
-    ("image exceeds*maximum", Kind::PayloadTooLarge),
-    ("image dimensions exceed", Kind::PayloadTooLarge),
     ("bytes >*bytes", Kind::PayloadTooLarge),
     ("string too long", Kind::PayloadTooLarge),
     ("string value length*exceeds", Kind::PayloadTooLarge),

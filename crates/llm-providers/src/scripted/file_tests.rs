@@ -416,7 +416,7 @@ fn an_answer_that_cannot_be_given_is_refused() {
 
 #[test]
 fn an_error_or_a_summary_that_cannot_be_given_is_refused() {
-    let kinds = "context_overflow, rate_limited, overloaded, quota, auth, payload_too_large, \
+    let kinds = "context_overflow, rate_limited, overloaded, quota, auth, payload_too_large, image_rejected, thinking_rejected, \
                  invalid_request, timeout, unreachable, interrupted, malformed";
     check_errors(&[
         (

@@ -4,7 +4,6 @@ mod fields;
 mod file;
 mod play;
 mod read;
-mod size;
 mod stage;
 
 use std::sync::Arc;

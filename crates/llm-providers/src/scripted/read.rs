@@ -26,13 +26,15 @@ const LONGEST_RETRY: u64 = 86_400_000;
 const FARTHEST_BACK: u64 = 1_000_000;
 
 /// The kinds of failures that a script may have: all but the caller's own cancelling.
-pub(super) const KINDS: [ProviderErrorKind; 11] = [
+pub(super) const KINDS: [ProviderErrorKind; 13] = [
     ProviderErrorKind::ContextOverflow,
     ProviderErrorKind::RateLimited,
     ProviderErrorKind::Overloaded,
     ProviderErrorKind::Quota,
     ProviderErrorKind::Auth,
     ProviderErrorKind::PayloadTooLarge,
+    ProviderErrorKind::ImageRejected,
+    ProviderErrorKind::ThinkingRejected,
     ProviderErrorKind::InvalidRequest,
     ProviderErrorKind::Timeout,
     ProviderErrorKind::Unreachable,

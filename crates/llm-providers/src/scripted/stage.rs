@@ -8,12 +8,13 @@ use futures_util::{StreamExt, stream};
 use session_model::{Block, ThinkingBlock, Usage};
 use tokio_util::sync::CancellationToken;
 
+use super::PROVIDER;
 use super::file::{ScriptAction, ScriptAnswer, ScriptFailure};
-use super::{PROVIDER, size};
 use crate::answer::{Answer, Event};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::EventStream;
 use crate::request::Request;
+use crate::size;
 
 /// The length of a piece of a text, in characters.
 const PIECE: usize = 40;

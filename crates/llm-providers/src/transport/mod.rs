@@ -300,6 +300,7 @@ impl Call {
                 let classified = classify(Some(facts.status), body);
                 ProviderError {
                     retry_after: facts.retry_after.or(classified.retry_after),
+                    token_limit: classified.token_limit,
                     ..self.error(classified.kind, &classified.message)
                 }
             }

@@ -294,7 +294,10 @@ impl Decode for Decoder {
         }
         if data.trim() == DONE {
             // Without a reason the answer may have been cut off, and the rest would be missing unnoticed.
-            let finish = self.finish.take().ok_or(WireError::EndedEarly)?;
+            let finish = self.finish.take().ok_or_else(|| {
+                let text = "the answer ended with [DONE] and no finish_reason; it may be cut off";
+                WireError::Malformed(text.to_owned())
+            })?;
             self.done = true;
             return Ok(vec![Event::Done(self.answer(&finish))]);
         }
