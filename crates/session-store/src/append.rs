@@ -17,7 +17,7 @@ pub enum SyncPolicy {
     Never,
 }
 
-/// Why an append failed. The file has the bytes that it had before.
+/// Why an append failed. The file has the bytes that it had before, unless they could not be taken back.
 #[derive(Debug)]
 pub(crate) enum AppendError {
     /// The file is not as long as it was when it was read.
@@ -78,8 +78,8 @@ impl Written {
         Ok(written)
     }
 
-    /// Takes back what was written, unless another program that knows no lock wrote behind it. A failure to take it
-    /// back leaves a torn tail that opens like any other.
+    /// Takes back what was written, unless another program that knows no lock wrote behind it. Where that fails,
+    /// the lines stay, and the last of them may be torn.
     pub(crate) fn take_back(&mut self) {
         if self.file.length().is_ok_and(|length| length == self.end) {
             let _ = self.file.truncate(self.start);

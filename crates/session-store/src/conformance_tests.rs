@@ -32,6 +32,12 @@ pub enum Fault {
     Device,
     /// Bytes are taken, but do not get to the disk.
     Sync,
+    /// So are these, and they cannot be taken back.
+    SyncAndTruncate,
+    /// There is room for the first line of each write only, and it cannot be taken back.
+    ShortWriteAndTruncate,
+    /// Another program writes first, and then the file cannot be read.
+    ReadBehind,
 }
 
 /// A kind of store, with all that the suite needs to disturb it.
@@ -76,6 +82,13 @@ pub async fn check(new: impl Fn() -> Box<dyn Backend>) {
     ] {
         a_failed_write_changes_nothing(&*new(), fault).await;
         a_session_that_cannot_be_persisted_goes_on_later(&*new(), fault).await;
+    }
+    for fault in [
+        Fault::SyncAndTruncate,
+        Fault::ShortWriteAndTruncate,
+        Fault::ReadBehind,
+    ] {
+        lines_that_landed_in_a_failed_write_are_there_once(&*new(), fault).await;
     }
 }
 
@@ -353,6 +366,37 @@ async fn a_failed_write_changes_nothing(backend: &dyn Backend, fault: Fault) {
     same_when_killed(backend, &*store).await;
 }
 
+async fn lines_that_landed_in_a_failed_write_are_there_once(backend: &dyn Backend, fault: Fault) {
+    let (mut store, _, _) = answered(backend).await;
+    let entries = [user("x"), answer("y")].map(|entry| NewEntry {
+        id: Some(store.fresh_id()),
+        ..entry
+    });
+    if !backend.fail(Some(fault)) {
+        return;
+    }
+    let first = store.append(entries.to_vec()).await;
+    assert_eq!(first.is_ok(), fault == Fault::SyncAndTruncate, "{fault:?}");
+    let again = store.append(entries.to_vec()).await;
+    let fits = fault == Fault::ShortWriteAndTruncate;
+    assert_eq!(again.is_ok(), fits, "{fault:?}");
+    backend.fail(None);
+    if first.is_err() && again.is_err() {
+        store.append(entries.to_vec()).await.expect("appended");
+    }
+    store.append(vec![user("z")]).await.expect("appended");
+    assert_eq!(said(&*store), ["one", "two", "x", "y", "z"], "{fault:?}");
+    same_when_killed(backend, &*store).await;
+    let other = NewEntry {
+        id: entries[0].id.clone(),
+        ..user("another")
+    };
+    store
+        .append(vec![other])
+        .await
+        .expect_err("the id is in use");
+}
+
 async fn a_session_that_cannot_be_persisted_goes_on_later(backend: &dyn Backend, fault: Fault) {
     let mut store = begun(backend).await;
     store.append(vec![user("one")]).await.expect("appended");
@@ -453,6 +497,13 @@ impl Backend for Files {
 
     fn fail(&self, fault: Option<Fault>) -> bool {
         *held(&self.files.fault) = fault;
+        if fault == Some(Fault::ReadBehind) {
+            *held(&self.files.other) =
+                Some(format!("{}\n", line_of_other("f1", &EntryId::new(""))));
+        }
+        if let Some(path) = held(&self.files.hidden).take() {
+            std::fs::rename(path.with_extension("hidden"), path).expect("found again");
+        }
         true
     }
 }
@@ -486,12 +537,16 @@ pub struct FaultyFiles {
     pub fault: Mutex<Option<Fault>>,
     /// What another program writes between the next look at the length and the write.
     pub other: Mutex<Option<String>>,
+    /// The file that cannot be read.
+    pub hidden: Arc<Mutex<Option<PathBuf>>>,
 }
 
 struct FaultyFile {
     file: Box<dyn AppendFile>,
+    path: PathBuf,
     fault: Option<Fault>,
-    other: Option<(PathBuf, String)>,
+    other: Option<String>,
+    hidden: Arc<Mutex<Option<PathBuf>>>,
 }
 
 impl AppendFile for FaultyFile {
@@ -500,14 +555,20 @@ impl AppendFile for FaultyFile {
     }
 
     fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some((path, line)) = self.other.take() {
-            append_bytes(&path, line.as_bytes());
+        if let Some(line) = self.other.take() {
+            append_bytes(&self.path, line.as_bytes());
         }
         match self.fault {
             Some(Fault::FullDisk) => Err(io::ErrorKind::StorageFull.into()),
             Some(Fault::Device) => Err(io::Error::other("the device failed")),
             Some(Fault::ShortWrite) => self.file.write_once(&bytes[..bytes.len() / 2]),
-            Some(Fault::Sync) | None => self.file.write_once(bytes),
+            Some(Fault::ShortWriteAndTruncate) => {
+                let line = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+                self.file.write_once(&bytes[..=line])
+            }
+            Some(Fault::Sync | Fault::SyncAndTruncate | Fault::ReadBehind) | None => {
+                self.file.write_once(bytes)
+            }
         }
     }
 
@@ -517,23 +578,33 @@ impl AppendFile for FaultyFile {
 
     fn sync(&mut self) -> io::Result<()> {
         match self.fault {
-            Some(Fault::Sync) => Err(io::Error::other("the disk is gone")),
+            Some(Fault::Sync | Fault::SyncAndTruncate) => Err(io::Error::other("the disk is gone")),
+            Some(Fault::ReadBehind) => {
+                *held(&self.hidden) = Some(self.path.clone());
+                std::fs::rename(&self.path, self.path.with_extension("hidden"))
+            }
             _ => self.file.sync(),
         }
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.file.truncate(length)
+        match self.fault {
+            Some(Fault::SyncAndTruncate | Fault::ShortWriteAndTruncate) => {
+                Err(io::Error::other("the disk is gone"))
+            }
+            _ => self.file.truncate(length),
+        }
     }
 }
 
 impl FileLayer for FaultyFiles {
     fn open(&self, path: &Path, new: bool) -> io::Result<Box<dyn AppendFile>> {
-        let other = held(&self.other).take();
         Ok(Box::new(FaultyFile {
             file: SystemFiles.open(path, new)?,
+            path: path.to_owned(),
             fault: *held(&self.fault),
-            other: other.map(|line| (path.to_owned(), line)),
+            other: held(&self.other).take(),
+            hidden: self.hidden.clone(),
         }))
     }
 

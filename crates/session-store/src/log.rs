@@ -43,7 +43,7 @@ impl Weight {
 
 /// Keeps the lines of one session: what a new kind of store implements. [`Store`] makes a [`SessionStore`] of it.
 ///
-/// After an error nothing has changed.
+/// After an error lines may have been kept all the same: [`Store`] looks for them after [`SessionLog::reload`].
 pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Returns the tree of all lines.
     fn tree(&self) -> &SessionTree;
@@ -111,6 +111,8 @@ pub struct Store<L> {
     cwd: String,
     policy: SyncPolicy,
     filter: Arc<dyn WriteFilter>,
+    /// Lines of failed writes since the last good one, any of which may have been kept.
+    unconfirmed: Vec<(EntryId, String)>,
 }
 
 impl<L: SessionLog> Store<L> {
@@ -125,6 +127,7 @@ impl<L: SessionLog> Store<L> {
             cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
             policy: SyncPolicy::Always,
             filter: Arc::new(Unfiltered),
+            unconfirmed: Vec::new(),
             log,
         }
     }
@@ -150,10 +153,34 @@ impl<L: SessionLog> Store<L> {
             return Ok(Vec::new());
         };
         self.log.reload().await?;
-        let parent = self.readable_parent(parent)?;
-        let (lines, ids) = stamped(self.log.tree(), &self.queue, parent, entries)?;
+        let mut parent = self.readable_parent(parent)?;
+        let mut ids: Vec<Option<EntryId>> = Vec::new();
+        let mut new = Vec::new();
+        for entry in entries {
+            let landed = entry.id.clone().filter(|id| self.has_landed(id));
+            if landed.is_some() {
+                parent.clone_from(&landed);
+            } else {
+                new.push(entry);
+            }
+            ids.push(landed);
+        }
+        let (lines, fresh) = stamped(self.log.tree(), &self.queue, parent, new)?;
         let lines = lines.into_iter().map(|line| self.filter.line(line));
-        self.log.append(lines.collect(), weight).await?;
+        let lines: Vec<String> = lines.collect();
+        if !lines.is_empty()
+            && let Err(error) = self.log.append(lines.clone(), weight).await
+        {
+            self.unconfirmed.extend(fresh.iter().cloned().zip(lines));
+            let read = self.log.reload().await;
+            if read.is_err() || !fresh.iter().all(|id| self.has_landed(id)) {
+                return Err(error);
+            }
+        }
+        self.unconfirmed.clear();
+        let mut fresh = fresh.into_iter();
+        let ids = ids.into_iter().filter_map(|id| id.or_else(|| fresh.next()));
+        let ids: Vec<EntryId> = ids.collect();
         if let Some(index) = ids.last().and_then(|id| self.log.tree().find(id)) {
             self.leaf = Leaf::At(index);
         }
@@ -164,6 +191,15 @@ impl<L: SessionLog> Store<L> {
             let _ = self.log.forget(&sent, self.queue.len()).await;
         }
         Ok(ids)
+    }
+
+    /// Returns whether the session has an entry of a failed write, byte for byte.
+    fn has_landed(&self, id: &EntryId) -> bool {
+        let tree = self.log.tree();
+        let mut lines = self.unconfirmed.iter().filter(|(of, _)| of == id);
+        tree.find(id)
+            .and_then(|index| tree.raw_line(index).ok())
+            .is_some_and(|kept| lines.any(|(_, line)| kept == line.as_bytes()))
     }
 
     async fn drop_one(&mut self, id: &EntryId) -> Result<Option<Queued>, StoreError> {

@@ -73,8 +73,12 @@ impl AgentSession {
         Ok(ids.split_off(unsaved))
     }
 
-    /// Does the same for answers and results, which nobody can make anew: after an error they are kept.
-    async fn append_kept(&mut self, entries: Vec<NewEntry>) -> Result<(), StoreError> {
+    /// Does the same for answers and results, which nobody can make anew: after an error they are kept, under the ids
+    /// by which the store knows them where the write landed all the same.
+    async fn append_kept(&mut self, mut entries: Vec<NewEntry>) -> Result<(), StoreError> {
+        for entry in &mut entries {
+            entry.id.get_or_insert_with(|| self.store.fresh_id());
+        }
         let written = self.append(entries.clone()).await;
         if written.is_err() {
             self.unsaved.extend(entries);
