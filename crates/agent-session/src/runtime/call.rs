@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use crate::event::CompactionResult;
 use crate::machine::{CANCELLED, Event, JobEnd, Navigation, PendingAction, State, StrategyChoice};
 use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
-use crate::runtime::{AgentSession, Command};
+use crate::runtime::{AgentSession, Command, CompactionRequest};
 use session_store::{BoxFuture, Delivery, Prompt};
 
 /// What is asked of a session, and who is answered.
@@ -135,7 +135,7 @@ impl AgentSession {
             Command::Review { summary } => self.review.answer(summary),
             Command::Handoff { focus } => {
                 let choice = StrategyChoice::Handoff;
-                return self.request_compaction(focus, choice, caller).await;
+                return self.request_compaction(focus.into(), choice, caller).await;
             }
             Command::CompactInstead {
                 strategy,
@@ -144,7 +144,7 @@ impl AgentSession {
             } => match self.prepare_replacement(strategy, later).await {
                 Ok(()) => {
                     let choice = StrategyChoice::Instead(strategy);
-                    return self.request_compaction(focus, choice, caller).await;
+                    return self.request_compaction(focus.into(), choice, caller).await;
                 }
                 Err(refused) => Err(refused),
             },
@@ -246,16 +246,25 @@ impl AgentSession {
         id
     }
 
+    /// Requests a compaction; what is decided of it waits for its beginning, in the place of what an earlier request
+    /// that came to nothing decided.
     pub(super) async fn request_compaction(
         &mut self,
-        focus: Option<String>,
+        request: CompactionRequest,
         choice: StrategyChoice,
         caller: Caller,
     ) -> Option<(Caller, Answer)> {
+        let focus = request.focus.clone();
+        let before = self.request.replace(request);
         let event = Event::Compact { focus, choice };
         let busy = "a compaction is running already";
-        self.request(event, caller, |calls| &mut calls.compaction, busy)
-            .await
+        let refused = self
+            .request(event, caller, |calls| &mut calls.compaction, busy)
+            .await;
+        if refused.is_some() {
+            self.request = before;
+        }
+        refused
     }
 
     async fn request_navigation(

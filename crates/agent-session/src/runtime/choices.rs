@@ -168,23 +168,17 @@ impl From<Option<String>> for CompactionRequest {
 }
 
 impl AgentSession {
-    /// Requests a compaction; what is decided of it waits for its beginning, unless it is refused.
+    /// Requests a compaction by the strategy that it names.
     pub(super) async fn compact_with(
         &mut self,
         request: CompactionRequest,
         caller: Caller,
     ) -> Option<(Caller, Answer)> {
-        let focus = request.focus.clone();
         let choice = match request.strategy {
             None => StrategyChoice::Configured,
             Some(strategy) => StrategyChoice::By(strategy),
         };
-        let before = self.request.replace(request);
-        let refused = self.request_compaction(focus, choice, caller).await;
-        if refused.is_some() {
-            self.request = before;
-        }
-        refused
+        self.request_compaction(request, choice, caller).await
     }
 
     /// Returns choices as the entries that carry them out in a compaction.

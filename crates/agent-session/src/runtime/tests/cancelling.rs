@@ -406,3 +406,34 @@ fn a_hook_that_is_told_and_never_ends_holds_nobody_up() {
         }
     });
 }
+
+#[test]
+fn what_a_withdrawn_compaction_was_to_drop_stays_in_a_handoff() {
+    run(async {
+        let script = [answer(&words(40)), summary("the document"), answer("on")].concat();
+        let harness = Harness::new(&script);
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200");
+        let first = {
+            let session = SessionFile::open(life.path()).unwrap();
+            let tree = session.tree();
+            let first = tree.indices().next();
+            EntryId::new(tree.id(first.unwrap()))
+        };
+        life.say("work");
+        life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
+            .await;
+        life.send(Command::CompactWith(super::super::CompactionRequest {
+            choices: super::super::CompactionChoices {
+                drop: vec![first],
+                ..Default::default()
+            },
+            ..Default::default()
+        }));
+        life.send(Command::AbortCompaction);
+        life.rest().await;
+        life.command_and(Command::Handoff { focus: None }).await;
+        let asked = harness.asked.lock().unwrap().last().map(text_of);
+        assert!(asked.unwrap().contains("#1 "));
+        life.close().await;
+    });
+}
