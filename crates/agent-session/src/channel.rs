@@ -1,8 +1,8 @@
 //! The bounded channel of the events of a running session.
 //!
 //! Nothing that a session reports is dropped. Where the reader is behind, text deltas of the same answer are
-//! merged into one. Once the events that wait take more than the bound in bytes, the session waits: it lets no model,
-//! tool or compaction go on, except what was told to stop. Commands are still taken until twice the bound is reached, so
+//! merged into one. Once the events that wait take more than the bound in bytes, the session waits: it lets models,
+//! tools and compactions go on only once a second, so that their time limits hold, except what was told to stop. Commands are still taken until twice the bound is reached, so
 //! that a reader who is behind can stop the session. [`SessionHandle::close`](crate::SessionHandle::close) is always heard. A session whose
 //! [`EventReceiver`] is dropped waits for nobody; tool calls that need approval are denied there.
 

@@ -97,6 +97,16 @@ pub(crate) fn skills(list: &str) -> String {
     render(&Prompt { list })
 }
 
+/// Returns what stands in the place of an image that the provider refuses; `id` is its entry.
+pub(crate) fn rejected_image(id: &str) -> String {
+    #[derive(Template)]
+    #[template(path = "rejected-image.md")]
+    struct Prompt<'a> {
+        id: &'a str,
+    }
+    render(&Prompt { id })
+}
+
 fn render(template: &impl Template) -> String {
     // Rendering into a string fails only when a value's own formatting does, and texts never do.
     template.render().unwrap_or_default().trim_end().to_owned()

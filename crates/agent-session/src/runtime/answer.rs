@@ -26,6 +26,8 @@ pub(super) struct ModelResponse {
     pub end: AnswerEnd,
     /// What it cost in USD, where prices are known.
     pub cost_usd: Option<f64>,
+    /// Why the provider refused the request.
+    pub refused: Option<ProviderErrorKind>,
 }
 
 impl ModelResponse {
@@ -233,6 +235,7 @@ impl Asking {
             },
             end: AnswerEnd::Failed(reason),
             cost_usd: None,
+            refused: None,
         }
     }
 
@@ -287,6 +290,7 @@ impl Asking {
             },
             end,
             cost_usd,
+            refused: None,
         }
     }
 
@@ -323,6 +327,7 @@ impl Asking {
             },
             end,
             cost_usd,
+            refused: Some(error.kind),
         }
     }
 

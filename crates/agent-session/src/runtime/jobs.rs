@@ -15,6 +15,9 @@ use crate::runtime::prompting::HookReview;
 use crate::summarize::NoSummary;
 use session_store::{BoxFuture, NewEntry};
 
+/// How often work gets a turn while the reader of events is behind: its time limits still count.
+pub(super) const BEHIND: Duration = Duration::from_secs(1);
+
 /// A job that runs.
 pub(super) type Running = BoxFuture<'static, (Job, Done)>;
 
@@ -39,6 +42,17 @@ pub(super) enum Done {
 }
 
 impl AgentSession {
+    /// Returns whether whoever reads events, and hooks, are not too far behind.
+    pub(super) fn has_room(&self) -> bool {
+        !self.events.is_full(1) && !self.notifier.is_full()
+    }
+
+    /// Returns whether something was told to stop and has not stopped yet.
+    pub(super) fn stops(&self) -> bool {
+        let mut cancels = self.cancels.values();
+        cancels.any(CancellationToken::is_cancelled)
+    }
+
     /// Lets `work` run; the token that it is given ends it.
     pub(super) fn start<F>(&mut self, job: Job, work: impl FnOnce(CancellationToken) -> F)
     where

@@ -29,6 +29,7 @@ mod overflow;
 mod pins;
 mod preview;
 mod prompting;
+mod rejected;
 mod reply;
 mod report;
 mod review;
@@ -49,8 +50,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{Settings, Strategy};
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use hooks::{HookSet, Notification};
 use llm_providers::{CancellationToken, Reasoning};
 use schemars::JsonSchema;
@@ -283,6 +284,11 @@ impl AgentSession {
                     }
                 },
                 Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done).await,
+                () = tokio::time::sleep(jobs::BEHIND), if !works && !self.jobs.is_empty() => {
+                    if let Some(Some((job, done))) = self.jobs.next().now_or_never() {
+                        self.finish(job, done).await;
+                    }
+                }
             }
         }
         self.settle().await;
@@ -292,17 +298,6 @@ impl AgentSession {
         }
         std::mem::take(&mut self.servers).stop().await;
         self.finished()
-    }
-
-    /// Returns whether whoever reads events, and hooks, are not too far behind.
-    fn has_room(&self) -> bool {
-        !self.events.is_full(1) && !self.notifier.is_full()
-    }
-
-    /// Returns whether something was told to stop and has not stopped yet.
-    fn stops(&self) -> bool {
-        let mut cancels = self.cancels.values();
-        cancels.any(CancellationToken::is_cancelled)
     }
 
     /// Denies the calls that wait for approval once nobody reads of them any more.
@@ -377,6 +372,12 @@ impl AgentSession {
     }
 
     async fn finish(&mut self, job: Job, done: Done) {
+        if let Done::Answer(response) = &done
+            && !self.is_cancelled(job)
+            && self.leave_out_rejected(response).await
+        {
+            return self.ask(job).await;
+        }
         let stopped = matches!(done, Done::Stopped);
         let event = self.take(job, done).await;
         self.cancels.remove(&job);

@@ -35,11 +35,57 @@ fn scaled_down(width: u64, height: u64, side: u64, most: u64) -> (u64, u64) {
     (scaled(width), scaled(height))
 }
 
+/// The longest side that a provider takes, in pixels.
+const LONGEST_SIDE: u64 = 8000;
+
+/// The longest image in base64 that a provider takes, in bytes.
+const LONGEST: usize = 5 * 1024 * 1024;
+
+impl ImageBlock {
+    /// Returns why providers refuse the image; `None` where nothing of it says so. The pixels are not decoded.
+    pub fn flaw(&self) -> Option<String> {
+        let length = self.data.len();
+        if length > LONGEST {
+            return Some(format!(
+                "it has {length} bytes in base64 and providers take at most {LONGEST}; make a smaller copy"
+            ));
+        }
+        match pixel_size(&self.data).filter(|_| is_whole(&Base64(self.data.as_bytes()))) {
+            None => Some("it is damaged; make a new copy".to_owned()),
+            Some((width, height)) if width.max(height) > LONGEST_SIDE => Some(format!(
+                "it has {width} x {height} pixels and providers take at most {LONGEST_SIDE} on a side; make a smaller copy"
+            )),
+            Some(_) => None,
+        }
+    }
+}
+
+/// Returns whether the end of a PNG or a WebP is there.
+fn is_whole(bytes: &Base64<'_>) -> bool {
+    let whole = || match bytes.array::<4>(0)? {
+        [0x89, ..] => {
+            let mut at = 8;
+            while bytes.array(at + 4)? != *b"IEND" {
+                at += 12 + usize::try_from(bytes.big(at, 4)?).ok()?;
+            }
+            Some(())
+        }
+        [b'R', ..] => {
+            let length = usize::try_from(bytes.little(4, 4)?).ok()?;
+            bytes.byte(length + 7).map(drop)
+        }
+        _ => Some(()),
+    };
+    whole().is_some()
+}
+
 /// Returns width and height of an image in base64: PNG, JPEG, GIF or WebP.
 pub(crate) fn pixel_size(data: &str) -> Option<(u64, u64)> {
     let bytes = Base64(data.as_bytes());
     let size = match bytes.array::<4>(0)? {
-        [0x89, b'P', b'N', b'G'] => (bytes.big(16, 4)?, bytes.big(20, 4)?),
+        [0x89, b'P', b'N', b'G'] if bytes.array(12)? == *b"IHDR" => {
+            (bytes.big(16, 4)?, bytes.big(20, 4)?)
+        }
         [b'G', b'I', b'F', b'8'] => (bytes.little(6, 2)?, bytes.little(8, 2)?),
         [b'R', b'I', b'F', b'F'] => webp_size(&bytes)?,
         [0xff, 0xd8, 0xff, _] => jpeg_size(&bytes)?,

@@ -17,6 +17,7 @@ mod pins;
 mod promotion;
 mod queue;
 mod redo;
+mod rejected;
 mod restore;
 mod restored;
 mod resume;
