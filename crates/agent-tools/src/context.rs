@@ -1,6 +1,6 @@
 //! What a tool works in, and its limits.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,6 +25,8 @@ pub struct ToolContext {
     pub approvals: Approvals,
     /// The folder for the whole text of output that was cut; without one that text is lost.
     pub overflow: Option<PathBuf>,
+    /// Returns whether a folder holds such text of another session that works in a folder (the second path).
+    pub holds_outputs: Option<fn(&Path, &Path) -> bool>,
     /// Environment variables that never reach a command, besides those whose name tells.
     pub secret_variables: Vec<String>,
     /// Takes keys out of whatever a call returns.
@@ -44,6 +46,7 @@ impl ToolContext {
             limits: ToolLimits::default(),
             approvals,
             overflow: None,
+            holds_outputs: None,
             secret_variables: Vec::new(),
             redactor: Arc::default(),
             history: None,

@@ -301,6 +301,7 @@ fn compaction(
         );
     }
     let keys = match result.summary.is_some() {
+        _ if result.strategy == "handoff" => "/recall WORDS finds what was said before",
         true => "/undo takes it back   /loss what went   ctrl+o reads the summary",
         false => "/undo takes it back   /loss what went",
     };

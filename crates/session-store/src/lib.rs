@@ -75,7 +75,7 @@ pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
 pub use row::SessionRow;
-pub use sidecars::{is_sidecar, sidecars};
+pub use sidecars::{holds_outputs, is_sidecar, sidecars};
 pub use source::FileSource;
 pub use stamp::{new_header, now};
 pub use traits::{

@@ -73,16 +73,33 @@ pub fn is_sidecar(path: &Path) -> bool {
     })
 }
 
+/// Returns whether a folder holds the cut outputs of a session that works in `cwd`.
+pub fn holds_outputs(folder: &Path, cwd: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    let session = name.and_then(|name| name.strip_suffix(OUTPUTS));
+    let header = session.and_then(|session| header(&folder.with_file_name(session)));
+    header.is_some_and(|header| {
+        let of = header["cwd"]
+            .as_str()
+            .map(|of| Path::new(of).canonicalize());
+        of.and_then(Result::ok).is_some_and(|of| of == cwd)
+    })
+}
+
 /// Returns whether a regular file begins as a session does, whatever its name.
 fn is_session(path: &Path) -> bool {
+    header(path).is_some()
+}
+
+/// Returns the header of a session, whatever its name.
+fn header(path: &Path) -> Option<Value> {
     let is_file = path.metadata().is_ok_and(|found| found.is_file());
-    let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else {
-        return false;
-    };
+    let file = is_file.then(|| File::open(path).ok()).flatten()?;
     let mut line = Vec::new();
-    let read = BufReader::new(file.take(HEADER)).read_until(b'\n', &mut line);
-    let header: Option<Value> = serde_json::from_slice(&line).ok();
-    read.is_ok() && header.is_some_and(|header| header["type"] == "session")
+    let mut reader = BufReader::new(file.take(HEADER));
+    reader.read_until(b'\n', &mut line).ok()?;
+    let header: Value = serde_json::from_slice(&line).ok()?;
+    (header["type"] == "session").then_some(header)
 }
 
 #[cfg(test)]

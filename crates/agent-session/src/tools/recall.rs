@@ -12,6 +12,7 @@ use session_recall::{
     RecallRole, recall_read, usual_read_tokens,
 };
 
+use super::earlier::earlier;
 use super::recalling::{Search, pattern, search, time};
 use agent_tools::text::clip_line;
 use agent_tools::{Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
@@ -19,7 +20,7 @@ use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
 /// How many entries are shown when the call says nothing, and at most.
 const ENTRIES: usize = 8;
-const MOST_ENTRIES: usize = 30;
+pub(super) const MOST_ENTRIES: usize = 30;
 
 /// The least that an answer may take, in tokens.
 const LEAST_TOKENS: u64 = 200;
@@ -59,10 +60,10 @@ pub(crate) struct RecallReadTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SearchArguments {
-    query: String,
+pub(super) struct SearchArguments {
+    pub(super) query: String,
     /// query is a pattern
-    regex: Option<bool>,
+    pub(super) regex: Option<bool>,
     #[serde(default)]
     place: PlaceArgument,
     #[serde(default)]
@@ -232,7 +233,7 @@ impl SearchArguments {
         }
     }
 
-    fn role(&self) -> Option<RecallRole> {
+    pub(super) fn role(&self) -> Option<RecallRole> {
         match self.role {
             RoleArgument::Any => None,
             RoleArgument::User => Some(RecallRole::User),
@@ -244,10 +245,10 @@ impl SearchArguments {
 }
 
 /// What a call looks into.
-struct Look {
+pub(super) struct Look {
     history: std::sync::Arc<History>,
-    cancel: CancellationToken,
-    redactor: std::sync::Arc<Redactor>,
+    pub(super) cancel: CancellationToken,
+    pub(super) redactor: std::sync::Arc<Redactor>,
 }
 
 impl Look {
@@ -263,21 +264,62 @@ impl Look {
 
     fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, String> {
         // Summaries name entries; whoever searches for such an id means the entry.
-        if self.find(&arguments.query).is_ok() {
-            return self.read(&ReadArguments {
-                ids: vec![arguments.query.clone()],
-                around: None,
-                offset: None,
-                max_tokens: arguments.max_tokens,
-            });
+        let named = ReadArguments {
+            ids: vec![arguments.query.clone()],
+            around: None,
+            offset: None,
+            max_tokens: arguments.max_tokens,
+        };
+        if let Ok(output) = self.read(&named) {
+            return Ok(output);
         }
+        let Some((mut text, details)) = self.search_entries(arguments, arguments.place())? else {
+            return Ok(ToolOutput::cancelled());
+        };
+        let mut sessions = vec![self.history.clone()];
+        if arguments.place() != Some(Place::InContext) {
+            for history in earlier(&self.history) {
+                let look = self.into(&history);
+                // All of it is out of the context, and an id of this session names no branch of that one.
+                if let Ok(Some((found, details))) = look.search_entries(arguments, None)
+                    && details["matching"] != 0
+                {
+                    let id = history.tree.header().map_or("", |header| &header.id);
+                    text.push_str(&format!(
+                        "\n\nIn session {id}, which this one continues:\n{found}"
+                    ));
+                }
+                sessions.push(history);
+            }
+            for history in sessions {
+                text.push_str(&self.search_outputs(arguments, &history)?);
+            }
+        }
+        Ok(ToolOutput::text(text).with_details(details))
+    }
+
+    /// Returns the same look into another session.
+    fn into(&self, history: &std::sync::Arc<History>) -> Self {
+        Self {
+            history: history.clone(),
+            cancel: self.cancel.clone(),
+            redactor: self.redactor.clone(),
+        }
+    }
+
+    /// Returns what a search of the entries finds, as text and details; `None` when it was cancelled.
+    fn search_entries(
+        &self,
+        arguments: &SearchArguments,
+        place: Option<Place>,
+    ) -> Result<Option<(String, Value)>, String> {
         let (tree, leaf) = (&self.history.tree, self.history.leaf);
         let at = |key: &str, text: &Option<String>| -> Result<Option<Timestamp>, String> {
             let parsed = text.as_deref().map(time).transpose();
             parsed.map_err(|error| format!("{key}: {error}"))
         };
         let filters = RecallFilters {
-            place: arguments.place(),
+            place,
             role: arguments.role(),
             tool: filled(arguments.tool.as_ref()),
             path: filled(arguments.path.as_ref()),
@@ -316,13 +358,22 @@ impl Look {
             },
         };
         let rules = Profile::Own.context_rules();
-        Ok(match search(tree, leaf, rules, &request, &stop) {
-            Some(found) => search_output(&found, &request),
-            None => ToolOutput::cancelled(),
+        let found = search(tree, leaf, rules, &request, &stop);
+        Ok(found.map(|found| search_output(&found, &request)))
+    }
+
+    /// Reads entries of this session, or of one that it continues.
+    fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, String> {
+        self.read_here(arguments).or_else(|error| {
+            let earlier = earlier(&self.history);
+            let mut read = earlier
+                .iter()
+                .map(|history| self.into(history).read_here(arguments));
+            read.find_map(Result::ok).ok_or(error)
         })
     }
 
-    fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, String> {
+    fn read_here(&self, arguments: &ReadArguments) -> Result<ToolOutput, String> {
         let ids = &arguments.ids;
         if ids.is_empty() || ids.len() > MOST_IDS {
             let count = ids.len();
@@ -358,14 +409,14 @@ fn tokens(given: Option<u64>, usual: u64, most: u64) -> TokenCount {
     TokenCount(given.unwrap_or(usual).clamp(LEAST_TOKENS, most))
 }
 
-fn search_output(found: &Recall, request: &RecallRequest<'_>) -> ToolOutput {
+fn search_output(found: &Recall, request: &RecallRequest<'_>) -> (String, Value) {
     let details = json!({
         "matching": found.matching,
         "elsewhere": found.elsewhere,
         "searched": found.searched,
         "in_part": found.in_part,
     });
-    ToolOutput::text(found.to_text(request)).with_details(details)
+    (found.to_text(request), details)
 }
 
 fn read_output(read: &RecallRead) -> ToolOutput {

@@ -571,3 +571,47 @@ fn a_summary_teaches_recall_only_where_it_is_offered() {
         "{summary}"
     );
 }
+
+/// Returns a workspace whose session continues another one, in which a list was set and a whole output was kept.
+fn continued(folder: &std::path::Path) -> TestWorkspace {
+    let old = folder.join("old.jsonl");
+    let outputs = folder.join("old.jsonl.outputs");
+    std::fs::create_dir(&outputs).unwrap();
+    let kept = outputs.join("bash-1.txt");
+    let rows = (1..=3000).map(|row| match row {
+        2345 => "row 2345 NEEDLE-4711\n".to_owned(),
+        _ => format!("row {row}\n"),
+    });
+    std::fs::write(&kept, rows.collect::<String>()).unwrap();
+    let result = json!({ "role": "toolResult", "toolCallId": "c0", "toolName": "bash", "isError": false,
+        "content": [{ "type": "text", "text": "row 1" }], "details": { "full_output_path": kept } });
+    let result = json!({ "type": "message", "id": "e1", "parentId": "e0", "message": result });
+    let set = json!({ "items": [{ "text": "write the importer" }] });
+    std::fs::write(&old, format!("{}\n{result}\n", todo_session(&[set]))).unwrap();
+    let header = json!({ "type": "session", "version": 3, "id": "new", "parentSession": old });
+    let first = json!({ "type": "message", "id": "n1", "parentId": null,
+        "message": { "role": "user", "content": "go on" } });
+    harness(&format!("{header}\n{first}\n"))
+}
+
+#[tokio::test]
+async fn a_session_that_continues_another_finds_its_list_its_entries_and_its_outputs() {
+    let folder = tempfile::tempdir().unwrap();
+    let harness = continued(folder.path());
+    let told = harness.good("todo", json!({})).await;
+    assert!(told.contains("[ ] write the importer"), "{told}");
+    let told = harness.good("recall_read", json!({ "ids": ["e1"] })).await;
+    assert!(told.contains("row 1"), "{told}");
+    let told = harness.good("recall", json!({ "query": "importer" })).await;
+    assert!(
+        told.contains("In session s, which this one continues:"),
+        "{told}"
+    );
+    let told = harness
+        .good("recall", json!({ "query": "needle-4711" }))
+        .await;
+    let row = "bash-1.txt line 2345: row 2345 NEEDLE-4711";
+    assert!(told.contains(row), "{told}");
+    let told = harness.bad("recall_read", json!({ "ids": ["e9"] })).await;
+    assert!(told.contains("e9"), "{told}");
+}

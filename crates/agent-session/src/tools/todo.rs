@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use session_facts::{OpenTodos, TodoItem, TodoState};
 
+use super::earlier::earlier;
 use agent_tools::text::{clip_line, count};
-use agent_tools::{Concurrency, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
+use agent_tools::{Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
 /// The longest text of an item, in characters: what is longer would be cut where the list is read again.
@@ -130,13 +131,22 @@ fn checked(items: Vec<Item>) -> Result<Vec<TodoItem>, String> {
     Ok(list)
 }
 
-/// Returns the list as the calls of the branch have set it.
+/// Returns the list as the calls of the branch have set it, or those of the session that this one continues.
 fn as_it_stands(context: &ToolContext) -> Vec<TodoItem> {
-    let mut todos = OpenTodos::default();
-    if let Some(history) = &context.history {
+    let list = |history: &History| {
+        let mut todos = OpenTodos::default();
         todos.follow(&history.tree.path(history.leaf));
+        todos.all()
+    };
+    let Some(history) = &context.history else {
+        return Vec::new();
+    };
+    let own = list(history);
+    if !own.is_empty() {
+        return own;
     }
-    todos.all()
+    let mut lists = earlier(history).into_iter().map(|history| list(&history));
+    lists.find(|list| !list.is_empty()).unwrap_or_default()
 }
 
 fn output(list: &[TodoItem]) -> ToolOutput {

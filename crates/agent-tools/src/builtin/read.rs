@@ -79,11 +79,11 @@ impl Tool for Read {
                 Err(message) => return ToolOutput::error(message),
             };
             let workspace = context.workspace.clone();
-            let overflow = context.overflow.clone();
+            let (overflow, others) = (context.overflow.clone(), context.holds_outputs);
             let limits = context.limits;
             let redactor = context.redactor.clone();
             blocking(self.name(), context, move |commit| {
-                let place = locate(&workspace, overflow.as_deref(), &arguments.path)?;
+                let place = locate(&workspace, overflow.as_deref(), others, &arguments.path)?;
                 show(&place, &arguments, &limits, &redactor, commit)
                     .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
             })
@@ -96,16 +96,19 @@ impl Tool for Read {
 fn locate(
     workspace: &Workspace,
     overflow: Option<&Path>,
+    others: Option<fn(&Path, &Path) -> bool>,
     path: &str,
 ) -> Result<ResolvedPath, String> {
-    let kept = overflow.and_then(|folder| {
-        let found = Path::new(path).canonicalize().ok()?;
-        let folder = folder.canonicalize().ok()?;
-        let inside = found.parent() == Some(folder.as_path());
-        let named = Path::new(path).is_absolute() && inside;
-        named.then(|| ResolvedPath::in_folder(&folder, found.file_name()?).ok())?
-    });
-    kept.map_or_else(|| workspace.locate(path), Ok)
+    let kept = || {
+        let given = Path::new(path).is_absolute().then(|| Path::new(path))?;
+        let found = given.canonicalize().ok()?;
+        let folder = found.parent()?;
+        let own = overflow.and_then(|own| own.canonicalize().ok());
+        let is_kept = own.as_deref() == Some(folder)
+            || others.is_some_and(|holds_outputs| holds_outputs(folder, workspace.root()));
+        is_kept.then(|| ResolvedPath::in_folder(folder, found.file_name()?).ok())?
+    };
+    kept().map_or_else(|| workspace.locate(path), Ok)
 }
 
 fn show(
@@ -154,12 +157,15 @@ fn show_image(
         ));
     }
     let caption = format!("{}: {mime_type}, {} bytes", arguments.path, bytes.len());
-    let image = Block::Image(ImageBlock {
+    let image = ImageBlock {
         data: image::base64(&bytes).into(),
         mime_type: mime_type.to_owned(),
-    });
+    };
+    if let Some(flaw) = image.flaw() {
+        return Err(format!("no model can be shown the image: {flaw}"));
+    }
     let details = json!({ "mime_type": mime_type, "bytes": bytes.len() });
-    Ok(ToolOutput::blocks(vec![Block::text(caption), image]).with_details(details))
+    Ok(ToolOutput::blocks(vec![Block::text(caption), Block::Image(image)]).with_details(details))
 }
 
 fn show_text(

@@ -32,3 +32,17 @@ fn sidecars_are_known_by_their_names() {
         assert!(!is_sidecar(&at(name)), "{name}");
     }
 }
+
+#[test]
+fn a_folder_holds_outputs_of_sessions_that_work_in_the_same_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let session = root.join("s.jsonl");
+    let outputs = root.join("s.jsonl.outputs");
+    assert!(!super::holds_outputs(&outputs, &root));
+    let header = serde_json::json!({ "type": "session", "version": 3, "id": "s", "cwd": root });
+    std::fs::write(&session, format!("{header}\n")).unwrap();
+    assert!(super::holds_outputs(&outputs, &root));
+    assert!(!super::holds_outputs(&outputs, &root.join("other")));
+    assert!(!super::holds_outputs(&session, &root));
+}

@@ -40,15 +40,8 @@ impl TestWorkspace {
         }
         let workspace = Workspace::open(&folder.path().join("work")).unwrap();
         let context = ToolContext {
-            live: crate::LiveOutput::default(),
-            workspace: Arc::new(workspace),
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
-            approvals: Approvals::allow_all(),
-            redactor: Arc::default(),
-            history: None,
             overflow: Some(folder.path().join("overflow")),
-            secret_variables: Vec::new(),
+            ..ToolContext::new(workspace, Approvals::allow_all())
         };
         Self { folder, context }
     }

@@ -117,11 +117,18 @@ async fn line_ends_and_control_characters_are_told() {
 #[tokio::test]
 async fn an_image_is_a_block() {
     let mut sandbox = TestWorkspace::new();
+    let png = png(1, 1);
     let images: [(&[u8], &str); 4] = [
-        (b"\x89PNG\r\n\x1a\n\0\0\0\0", "image/png"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"GIF89a\x01\0", "image/gif"),
-        (b"RIFF\x01\0\0\0WEBPVP8 ", "image/webp"),
+        (&png, "image/png"),
+        (
+            b"\xff\xd8\xff\xc0\0\x0b\x08\0\x01\0\x01\x01\x01\x11\0",
+            "image/jpeg",
+        ),
+        (b"GIF89a\x01\0\x01\0", "image/gif"),
+        (
+            b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\0\0\0\0\0\0",
+            "image/webp",
+        ),
     ];
     for (bytes, mime_type) in images {
         // The name does not count.
@@ -135,7 +142,52 @@ async fn an_image_is_a_block() {
     }
     sandbox.context.limits.image_bytes = 15;
     let shown = sandbox.bad("read", json!({ "path": "image.txt" })).await;
-    assert_snapshot!(shown, @"cannot read image.txt: the image has 16 bytes and at most 15 are shown; make a smaller copy");
+    assert_snapshot!(shown, @"cannot read image.txt: the image has 30 bytes and at most 15 are shown; make a smaller copy");
+}
+
+/// Returns a PNG of this size, without its pixels.
+fn png(width: u32, height: u32) -> Vec<u8> {
+    let chunk = |name: &[u8], data: &[u8]| {
+        let length = u32::try_from(data.len()).unwrap().to_be_bytes();
+        [&length, name, data, &[0; 4]].concat()
+    };
+    let size = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    let head = chunk(b"IHDR", &[&size[..], &[8, 0, 0, 0, 0]].concat());
+    [b"\x89PNG\r\n\x1a\n".to_vec(), head, chunk(b"IEND", b"")].concat()
+}
+
+#[tokio::test]
+async fn an_image_that_no_provider_takes_is_not_shown() {
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.image_bytes = 9_000_000;
+    let whole = png(8000, 1);
+    let large = [whole.clone(), vec![0; 4_000_000]].concat();
+    let images: [(&str, &[u8]); 5] = [
+        ("wide.png", &png(9000, 20)),
+        ("cut.png", &whole[..40]),
+        (
+            "garbage.png",
+            b"\x89PNG\r\n\x1a\n and what is no picture at all",
+        ),
+        (
+            "cut.webp",
+            b"RIFF\xff\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        ),
+        ("large.png", &large),
+    ];
+    let mut said = String::new();
+    for (name, bytes) in images {
+        sandbox.put(name, bytes);
+        said += &sandbox.bad("read", json!({ "path": name })).await;
+        said.push('\n');
+    }
+    assert_snapshot!(said, @"
+    cannot read wide.png: no model can be shown the image: it has 9000 x 20 pixels and providers take at most 8000 on a side; make a smaller copy
+    cannot read cut.png: no model can be shown the image: it is damaged; make a new copy
+    cannot read garbage.png: no model can be shown the image: it is damaged; make a new copy
+    cannot read cut.webp: no model can be shown the image: it is damaged; make a new copy
+    cannot read large.png: no model can be shown the image: it has 5333396 bytes in base64 and providers take at most 5242880; make a smaller copy
+    ");
 }
 
 #[test]
@@ -348,4 +400,18 @@ async fn no_part_of_a_key_is_shown_where_a_line_is_cut() {
         let diff = sandbox.good("edit", edit).await;
         assert!(clean(&diff), "{before}: {diff}");
     }
+}
+
+#[tokio::test]
+async fn a_kept_output_of_another_session_is_read_only_where_the_host_says_so() {
+    let mut sandbox = TestWorkspace::new();
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("bash-1.txt");
+    std::fs::write(&kept, "the whole output").unwrap();
+    let arguments = json!({ "path": kept });
+    sandbox.context.holds_outputs = Some(|_, _| false);
+    sandbox.bad("read", arguments.clone()).await;
+    sandbox.context.holds_outputs = Some(|_, _| true);
+    let shown = sandbox.good("read", arguments).await;
+    assert!(shown.contains("the whole output"), "{shown}");
 }
