@@ -24,8 +24,8 @@ pub struct CompactionSection {
 pub struct SessionCompaction {
     /// Whether automatic compaction runs at all.
     pub enabled: bool,
-    /// Whether work goes on by itself after an automatic compaction: `true` when some is left, `"always"` in any
-    /// case.
+    /// Whether the agent continues by itself after an automatic compaction: `true` in a turn that was not over,
+    /// `"always"` also behind an answer that ended it.
     pub auto_continue: AutoContinue,
     /// Whether native compaction and the remote endpoint may be used.
     pub remote_enabled: bool,
@@ -56,7 +56,7 @@ impl Default for SessionCompaction {
     fn default() -> Self {
         Self {
             enabled: true,
-            auto_continue: AutoContinue::WhenWorkIsLeft,
+            auto_continue: AutoContinue::WhenAtWork,
             remote_enabled: true,
             remote_endpoint: None,
             remote_token_env: None,
@@ -141,10 +141,10 @@ impl Default for BackgroundSettings {
 pub enum AutoContinue {
     /// It waits for the user: `false`.
     Never,
-    /// It goes on when something was left to do: `true`.
+    /// It continues a turn that the compaction cut: `true`.
     #[default]
-    WhenWorkIsLeft,
-    /// It goes on in any case: `"always"`.
+    WhenAtWork,
+    /// It continues even behind an answer that ended its turn: `"always"`.
     Always,
 }
 
@@ -166,7 +166,7 @@ impl From<Serialized> for AutoContinue {
     fn from(serialized: Serialized) -> Self {
         match serialized {
             Serialized::Flag(false) => Self::Never,
-            Serialized::Flag(true) => Self::WhenWorkIsLeft,
+            Serialized::Flag(true) => Self::WhenAtWork,
             Serialized::Word(Word::Always) => Self::Always,
         }
     }
@@ -176,7 +176,7 @@ impl From<AutoContinue> for Serialized {
     fn from(value: AutoContinue) -> Self {
         match value {
             AutoContinue::Never => Self::Flag(false),
-            AutoContinue::WhenWorkIsLeft => Self::Flag(true),
+            AutoContinue::WhenAtWork => Self::Flag(true),
             AutoContinue::Always => Self::Word(Word::Always),
         }
     }
@@ -192,7 +192,7 @@ mod tests {
             |text| serde_json::from_str::<AutoContinue>(text).map_err(|error| error.to_string());
         for (value, text) in [
             (AutoContinue::Never, "false"),
-            (AutoContinue::WhenWorkIsLeft, "true"),
+            (AutoContinue::WhenAtWork, "true"),
             (AutoContinue::Always, "\"always\""),
         ] {
             assert_eq!(read(text), Ok(value));

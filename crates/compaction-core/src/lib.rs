@@ -59,6 +59,7 @@ mod restore;
 mod rules;
 mod serialize;
 mod settings;
+mod shares;
 mod skill_results;
 mod threshold;
 
@@ -110,4 +111,5 @@ pub use settings::{
     LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,
     Strategies, Strategy,
 };
+pub use shares::{ContextShares, INSTRUCTIONS_SECTION};
 pub use threshold::{Threshold, threshold};

@@ -10,6 +10,7 @@ use session_model::{
 use crate::measure::measure;
 use crate::pins::pinned_entries;
 use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
+use crate::rules::Profile;
 use crate::settings::PruneSettings;
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
@@ -80,7 +81,7 @@ pub struct PrunePlan {
 pub enum NothingToPrune {
     /// Too little would be saved.
     #[error(
-        "pruning would save {saved} tokens, less than compaction.prune.minimumSavings ({minimum})"
+        "pruning would save {saved} tokens, less than {minimum} (compaction.prune.minimumSavings, at most an eighth of the threshold)"
     )]
     TooLittle {
         /// What would be saved.
@@ -134,13 +135,17 @@ pub fn plan_prune_for_context(
 ) -> Result<PrunePlan, NothingToPrune> {
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
-    let budget = threshold(options.window, settings, &options.profile.rules());
-    let budget = settings.pins.budget(options.window, budget.as_ref());
+    let threshold = threshold(options.window, settings, &options.profile.rules());
+    let budget = settings.pins.budget(options.window, threshold.as_ref());
+    let prune = match &threshold {
+        Some(threshold) if options.profile == Profile::Own => settings.prune.within(threshold),
+        _ => settings.prune.clone(),
+    };
     let mut stays = skill_results(context);
     stays.extend(pinned_entries(path, budget, counter));
     let results = results(context, &stays, counter);
-    let mut pruned = superseded(&results, &settings.prune);
-    pruned.extend(old(&results, &settings.prune, &pruned));
+    let mut pruned = superseded(&results, &prune);
+    pruned.extend(old(&results, &prune, &pruned));
     pruned.sort_unstable();
 
     let plan_of = |place: &usize, reason| {
@@ -157,15 +162,14 @@ pub fn plan_prune_for_context(
         .map(|(place, reason)| plan_of(place, *reason))
         .collect();
     let saved: TokenCount = pruned_results.iter().map(|result| result.saved).sum();
-    if pruned_results.is_empty() || saved < settings.prune.minimum_savings {
+    if pruned_results.is_empty() || saved < prune.minimum_savings {
         return Err(NothingToPrune::TooLittle {
             saved,
-            minimum: settings.prune.minimum_savings,
+            minimum: prune.minimum_savings,
         });
     }
     let measure = measure(path, context, options.profile);
-    let due = threshold(options.window, settings, &options.profile.rules())
-        .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
+    let due = threshold.is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
     if cache == PromptCache::Warm && !due {
         let first = &results[pruned[0].0];
         let following = context

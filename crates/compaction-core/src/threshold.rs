@@ -3,7 +3,9 @@
 use serde::Serialize;
 
 use crate::rules::Rules;
-use crate::settings::{CompactionSettings, DEFAULT_RESERVE, LedgerSettings, PinSettings};
+use crate::settings::{
+    CompactionSettings, DEFAULT_RESERVE, LedgerSettings, PinSettings, PruneSettings,
+};
 use session_model::tokens::TokenCount;
 
 /// The tokens above which a context is compacted, and how they came about.
@@ -70,17 +72,13 @@ pub fn threshold(
     )
 }
 
-/// Returns what is kept free for the answer: the setting or 16,384, at least 15% of the window,
-/// and just those 15% where the window is too small for more.
+/// Returns what is kept free for the answer: the setting or 16,384, at least 15% of the window. Where that is more than
+/// half of the window, the threshold stays where it is for a window of twice the reserve, so that a larger window never
+/// has a lower one.
 fn effective_reserve(window: TokenCount, settings: &CompactionSettings) -> TokenCount {
-    let share = window.scaled(15, 100);
-    let wanted = share.max(settings.reserve_tokens.unwrap_or(DEFAULT_RESERVE));
-    let unset_and_large =
-        settings.reserve_tokens.is_none() && wanted >= window.saturating_sub(share);
-    if unset_and_large || wanted >= window {
-        return share.max(TokenCount(1));
-    }
-    wanted
+    let wanted = settings.reserve_tokens.unwrap_or(DEFAULT_RESERVE);
+    let held_back = wanted.min(window.saturating_sub(wanted));
+    held_back.max(window.scaled(15, 100)).max(TokenCount(1))
 }
 
 /// The least that an extractive summary and the pins are given, and a ledger that is not switched off.
@@ -122,6 +120,18 @@ fn percent_of(window: TokenCount, percent: f64) -> TokenCount {
     TokenCount((window.0 as f64 * percent / 100.0) as u64)
 }
 
+impl PruneSettings {
+    /// Returns the settings with budgets that fit this threshold.
+    pub(crate) fn within(&self, threshold: &Threshold) -> Self {
+        let tokens = threshold.tokens;
+        Self {
+            protect_tokens: self.protect_tokens.min(tokens.scaled(1, 4)),
+            minimum_savings: self.minimum_savings.min(tokens.scaled(1, 8)),
+            ..self.clone()
+        }
+    }
+}
+
 impl PinSettings {
     /// Returns the most that all pins together take for a model of this window (zero when it is not known).
     pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
@@ -141,6 +151,8 @@ fn bounded(
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::threshold;
     use crate::rules::Profile;
     use crate::settings::CompactionSettings;
@@ -181,6 +193,16 @@ mod tests {
         };
         assert_eq!(tokens(200_000, &huge), 170_000);
         assert_eq!(tokens(0, &huge), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn a_larger_window_never_has_a_lower_threshold(window in 1..2_000_000_u64, reserve in proptest::option::of(1..400_000_u64)) {
+            let settings = CompactionSettings { reserve_tokens: reserve.map(TokenCount), ..CompactionSettings::default() };
+            let found = tokens(window, &settings);
+            prop_assert!(found <= tokens(window + 1, &settings));
+            prop_assert!(found < window.max(2) && found * 2 + 1 >= window, "{found} of {window}");
+        }
     }
 
     #[test]

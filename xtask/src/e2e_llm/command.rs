@@ -17,7 +17,7 @@ const RAMBLING: [&str; 4] = [
     "the summary was cut off by its output cap",
     "the summary is empty",
     "the context would not get smaller",
-    "the context would still exceed the threshold",
+    "the context would still exceed the window",
 ];
 
 /// How often a model that rambles is asked in all.

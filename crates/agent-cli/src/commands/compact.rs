@@ -323,7 +323,7 @@ fn refused(error: &ApplyError, report: ModelReport) -> Result<Done, Error> {
     match error {
         ApplyError::Inflated { .. }
         | ApplyError::SavesLittle { .. }
-        | ApplyError::AboveThreshold { .. } => Ok(Done::Nothing(error.to_string(), report)),
+        | ApplyError::AboveWindow { .. } => Ok(Done::Nothing(error.to_string(), report)),
         _ => Err(Error::Summary {
             message: format!("Compaction failed: {error}"),
             report: Some(Box::new(report)),

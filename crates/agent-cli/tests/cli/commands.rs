@@ -933,7 +933,7 @@ fn a_request_beyond_the_window_is_refused_with_the_figures() {
     assert_snapshot!(env.run(&["compact", "s.jsonl", "--in-place"]), @"
     exit 3
     --- stderr
-    nothing to do: what must stay takes 230406 tokens, more than the threshold of 170000; a larger window or a new session helps
+    nothing to do: what must stay takes 230406 tokens, more than the window of 200000: tokens of messages 230406; begin a new session or use a larger window
     ");
     assert!(before == env.listing());
 }

@@ -28,7 +28,7 @@ pub use settings::InstructionSettings;
 use read::Cache;
 
 /// What the names of the system message's sections begin with that hold instructions.
-pub const SECTION: &str = "instructions:";
+pub use compaction_core::INSTRUCTIONS_SECTION as SECTION;
 
 /// The section of the system message that lists skills.
 pub const SKILLS_SECTION: &str = "skills";

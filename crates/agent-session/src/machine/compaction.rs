@@ -4,8 +4,8 @@ use compaction_core::Strategy;
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, Background, Compaction, Effect, Job, JobEnd, MAX_FAILURES, Notice, State,
-    Stopped, StrategyChoice, Trigger,
+    ANSWERS_BETWEEN, AfterCompaction, Background, Compaction, Effect, Job, JobEnd, MAX_FAILURES,
+    Notice, State, StrategyChoice, Trigger,
 };
 
 impl Step {
@@ -106,11 +106,17 @@ impl Step {
                 self.after_failure(after, error)
             }
             JobEnd::Compacted { lands } => {
+                let was_short = self.memory.freed_little.is_some();
                 self.freed();
                 let is_short = !lands && trigger.is_automatic();
                 self.report_end(trigger, false, self.asks_again(after, Place::Here), None);
                 if is_short {
-                    self.stop_automatic(None, "the newest compaction freed too little");
+                    self.memory.freed_little = Some(ANSWERS_BETWEEN);
+                }
+                if is_short && !was_short {
+                    self.tell(Notice::AutomaticStopped(format!(
+                        "the compaction freed little; the next waits for {ANSWERS_BETWEEN} answers or an overflow"
+                    )));
                 }
                 self.goes_on(after, Place::Here)
             }
@@ -123,10 +129,15 @@ impl Step {
             JobEnd::Nothing(why) | JobEnd::Failed(why) if trigger.is_automatic() => {
                 let error = failure(&trigger, &why);
                 self.report_end(trigger, false, false, Some(error.clone()));
-                self.memory.failures += 1;
-                if self.memory.failures >= MAX_FAILURES {
-                    let at = self.memory.tokens;
-                    self.stop_automatic(Some(at), "the newest three attempts failed");
+                let memory = &mut self.memory;
+                let was_stopped = memory.is_stopped();
+                memory.failures += 1;
+                memory.failed_at.get_or_insert(memory.tokens);
+                if memory.is_stopped() && !was_stopped {
+                    self.tell(Notice::AutomaticStopped(format!(
+                        "{MAX_FAILURES} automatic compactions failed; the next waits until the context has changed by a \
+                         tenth, or overflows"
+                    )));
                 }
                 self.after_failure(after, error)
             }
@@ -153,7 +164,7 @@ impl Step {
                 AfterCompaction::Resume => true,
                 AfterCompaction::Send
                 | AfterCompaction::Ask
-                | AfterCompaction::TurnEnd { .. }
+                | AfterCompaction::TurnEnd
                 | AfterCompaction::Rest => false,
             }
     }
@@ -170,13 +181,6 @@ impl Step {
             will_retry: retry,
             error,
         });
-    }
-
-    fn stop_automatic(&mut self, at: Option<u64>, why: &str) {
-        self.memory.stopped = Some(Stopped { at });
-        self.tell(Notice::AutomaticStopped(format!(
-            "automatic compaction stops: {why}; compact by hand, change the model, or go back"
-        )));
     }
 }
 

@@ -37,8 +37,6 @@ pub struct CheckResult {
     pub can_promote: bool,
     /// Whether a background compaction is worth its while.
     pub speculate: bool,
-    /// Whether a todo list says that work is left.
-    pub work_left: bool,
     /// What the run has cost so far, in millionths of a US dollar, where prices are known.
     pub spent_micro_usd: u64,
 }

@@ -7,21 +7,24 @@ use session_model::EntryId;
 use crate::machine::{Job, Limit, PendingAction};
 use session_store::Delivery;
 
-/// After how many automatic compactions in a row that failed no more are tried.
+/// After how many automatic compactions in a row that failed no more are tried in this context.
 pub const MAX_FAILURES: u32 = 3;
+
+/// How many answers come between an automatic compaction that freed too little and the next.
+pub const ANSWERS_BETWEEN: u32 = 5;
 
 /// How often in a row an answer that was cut off is asked for again.
 pub const MAX_INCOMPLETE: u32 = 3;
 
-/// When a turn that ended with a compaction is continued.
+/// When the agent continues by itself after a compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Continue {
     /// Never.
     Never,
-    /// When a todo list says that work is left.
+    /// When the compaction cut a turn.
     #[default]
-    WhenWorkIsLeft,
-    /// Always.
+    WhenAtWork,
+    /// Also when the turn was over.
     Always,
 }
 
@@ -69,13 +72,6 @@ impl Background {
     }
 }
 
-/// That automatic compactions have stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped {
-    /// Tokens of the context then, or at the next check; once it is a tenth smaller they run again.
-    pub at: Option<u64>,
-}
-
 /// What the machine remembers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
@@ -95,16 +91,18 @@ pub struct Memory {
     pub overflow_recovered: bool,
     /// How many answers in a row were cut off.
     pub incomplete: u32,
-    /// How many automatic compactions in a row failed.
+    /// How many automatic compactions in a row failed; after [`MAX_FAILURES`] they wait for another context.
     pub failures: u32,
+    /// Tokens of the context in which they failed.
+    pub failed_at: Option<u64>,
+    /// The newest automatic compaction freed too little; the next waits for so many answers.
+    pub freed_little: Option<u32>,
     /// The user has cancelled an automatic compaction of this turn, or of the rest behind it.
     pub declined: bool,
     /// What waits stays until somebody says something.
     pub held: bool,
     /// The context was compacted, and no answer came since: an idle session is left alone.
     pub compacted: bool,
-    /// Automatic compactions have stopped.
-    pub stopped: Option<Stopped>,
     /// Tokens of the context at the newest check.
     pub tokens: u64,
     /// How often the model was asked in this turn.
@@ -170,6 +168,7 @@ impl Memory {
     /// An answer came: what was done to get it has helped.
     pub(super) fn answered(&mut self) {
         self.compacted = false;
+        self.freed_little = self.freed_little.map(|answers| answers.saturating_sub(1));
         self.reset_recovery();
     }
 
@@ -192,6 +191,17 @@ impl Memory {
     /// Automatic compactions run again.
     pub(super) fn reset_failures(&mut self) {
         self.failures = 0;
-        self.stopped = None;
+        self.failed_at = None;
+        self.freed_little = None;
+    }
+
+    /// Returns whether automatic compactions wait for another context; an overflow is recovered from all the same.
+    pub fn is_stopped(&self) -> bool {
+        self.failures >= MAX_FAILURES
+    }
+
+    /// Returns whether automatic compactions wait, for another context or for answers.
+    pub(super) fn waits_to_compact(&self) -> bool {
+        self.is_stopped() || self.freed_little.is_some_and(|answers| answers > 0)
     }
 }

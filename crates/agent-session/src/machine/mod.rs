@@ -13,7 +13,7 @@
 //! before. The model is asked when everything that steers has been written. Nothing
 //! is asked while something is written, compacted or left. An automatic compaction
 //! is followed by another only after an answer, or within the bounds of
-//! [`Memory`]; three that fail in a row stop them. What waits when a turn was
+//! [`Memory`]; three that fail in a row stop them until the context is another one. What waits when a turn was
 //! stopped or failed stays until somebody says something.
 
 mod compaction;
@@ -33,7 +33,9 @@ pub use compaction::CANCELLED;
 pub use compaction_core::Trigger;
 pub use effect::{Effect, Limit, Notice, StrategyChoice, TurnEnd};
 pub use event::{AnswerEnd, CheckResult, Event, JobEnd, Navigation, ResumePoint};
-pub use memory::{Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy, Stopped};
+pub use memory::{
+    ANSWERS_BETWEEN, Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy,
+};
 
 use step::Step;
 
@@ -93,11 +95,8 @@ pub enum AfterCompaction {
     Send,
     /// The turn goes on, whatever came of it.
     Ask,
-    /// The turn is over; it may be continued.
-    TurnEnd {
-        /// Whether a todo list says that work is left.
-        work_left: bool,
-    },
+    /// The turn is over: the user is next.
+    TurnEnd,
     /// The failed answer is asked for again; a failure ends the turn.
     Retry,
     /// The turn that was stopped for it goes on.

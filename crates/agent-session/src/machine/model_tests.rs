@@ -244,8 +244,8 @@ impl World {
                     self.failures = 0;
                 }
             }
-            // A context that shrank gives automatic compactions another chance.
-            Event::Checked { result, .. } if self.shrinks(result.tokens) => {
+            // Another context gives automatic compactions another chance.
+            Event::Checked { result, .. } if self.differs(result.tokens) => {
                 self.automatic = 0;
             }
             Event::BackgroundEnded { ready, .. } => {
@@ -256,18 +256,16 @@ impl World {
             }
             _ => {}
         }
-        let was_stopped = self.machine.memory.stopped.is_some();
         self.apply(event)?;
-        if was_stopped && self.machine.memory.stopped.is_none() {
+        if self.machine.memory.failures == 0 {
             self.failures = 0;
         }
         Ok(())
     }
 
-    fn shrinks(&self, tokens: u64) -> bool {
-        let stopped = self.machine.memory.stopped;
-        let at = stopped.and_then(|stopped| stopped.at);
-        at.is_some_and(|at| tokens * 10 < at * 9)
+    fn differs(&self, tokens: u64) -> bool {
+        let at = self.machine.memory.failed_at;
+        at.is_some_and(|at| tokens.abs_diff(at) * 10 > at)
     }
 
     fn end_of(&self, job: Job, work: &Work, mut dice: Dice, mood: Mood) -> Event {
@@ -293,7 +291,6 @@ impl World {
                         images_due: dice.one_in(4),
                         idle_due: dice.one_in(2),
                         speculate: dice.one_in(2),
-                        work_left: dice.one_in(2),
                         can_promote,
                         spent_micro_usd: 0,
                     },
@@ -499,7 +496,7 @@ impl World {
         self.history.push(event.clone());
         let was_closed = self.closed;
         let before = std::mem::replace(&mut self.machine, Machine::new(Policy::default()));
-        let was_stopped = before.memory.stopped.is_some();
+        let was_stopped = before.memory.is_stopped();
         let was_at_rest = before.state == State::Idle;
         self.stops = false;
         let is_reset = matches!(event, Event::ModelChanged | Event::SetAutomatic(_));
@@ -525,7 +522,6 @@ impl World {
             self.failures < MAX_FAILURES || was_stopped || self.stops || is_reset,
             "three failures in a row stop automatic compactions",
         )?;
-        ensure(!(was_stopped && self.stops), "they stop once")?;
         if self.machine.state == State::Idle && !was_at_rest {
             ensure(rests, "a session that comes to rest says so")?;
         }
@@ -764,7 +760,8 @@ impl World {
     fn look_at_automatic(&mut self, trigger: &Trigger) -> Checked {
         let memory = &self.machine.memory;
         ensure(memory.policy.automatic, "none runs while switched off")?;
-        ensure(memory.stopped.is_none(), "none runs while stopped")?;
+        let recovers = matches!(trigger, Trigger::Overflow | Trigger::Incomplete);
+        ensure(recovers || !memory.is_stopped(), "none runs while stopped")?;
         self.automatic += 1;
         ensure(
             self.automatic <= MOST_AUTOMATIC,
@@ -917,7 +914,7 @@ impl World {
 fn any_policy() -> impl Strategy<Value = Policy> {
     let continues = prop_oneof![
         Just(Continue::Never),
-        Just(Continue::WhenWorkIsLeft),
+        Just(Continue::WhenAtWork),
         Just(Continue::Always),
     ];
     let automatic = prop::bool::weighted(0.9);

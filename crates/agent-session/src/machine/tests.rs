@@ -198,7 +198,6 @@ fn result(words: &str) -> CheckResult {
             "idle" => result.idle_due = true,
             "promote" => result.can_promote = true,
             "speculate" => result.speculate = true,
-            "work" => result.work_left = true,
             "dollar" => result.spent_micro_usd = 1_000_000,
             tokens => result.tokens = tokens.parse().unwrap(),
         }
@@ -821,7 +820,7 @@ fn an_abort_at_rest_is_nothing() {
 
 #[test]
 fn an_abort_forgets_a_handoff_that_was_due() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "between | checked due; abort; answered stopped; stored; say q; checked; stored; answered done; stored; checked"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "between | checked due; abort; answered stopped; stored; say q; checked; stored; answered done; stored; checked"), @"
     checked due -> ask#8
     abort -> cancel#8
     answered stopped -> store#9 answer
@@ -1412,7 +1411,7 @@ fn a_cut_off_answer_promotes_first() {
 
 #[test]
 fn a_cut_off_answer_may_hand_off() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "asking | answered cut; stored; ended handoff; stored"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "asking | answered cut; stored; ended handoff; stored"), @"
     answered cut -> store#4 answer
     stored -> [compaction#5 incomplete], compact#5 incomplete configured omitting
     ended handoff -> [incomplete over retries], store#6 continue
@@ -1564,12 +1563,15 @@ fn the_threshold_wins_over_images() {
 // Going on after a turn.
 
 #[test]
-fn a_turn_with_work_left_goes_on_after_its_compaction() {
-    assert_snapshot!(run("after | checked due work; ended well; stored"), @"
-    checked due work -> [compaction#6 threshold], compact#6 threshold configured
-    ended well -> [threshold over], store#7 continue
-    stored -> ask#8
-    ");
+fn a_turn_that_is_over_is_not_continued_after_its_compaction() {
+    for continues in [Continue::Never, Continue::WhenAtWork] {
+        insta::allow_duplicates! {
+            assert_snapshot!(run_with(continuing(continues), "after | checked due; ended well"), @"
+            checked due -> [compaction#6 threshold], compact#6 threshold configured
+            ended well -> [threshold over], [turn done], [rest], idle#7
+            ");
+        }
+    }
 }
 
 #[test]
@@ -1582,17 +1584,9 @@ fn a_turn_goes_on_always_where_settings_say_so() {
 }
 
 #[test]
-fn a_turn_never_goes_on_where_settings_say_so() {
-    assert_snapshot!(run_with(continuing(Continue::Never), "after | checked due work; ended well"), @"
-    checked due work -> [compaction#6 threshold], compact#6 threshold configured
-    ended well -> [threshold over], [turn done], [rest], idle#7
-    ");
-}
-
-#[test]
-fn what_waits_goes_before_work_that_is_left() {
-    assert_snapshot!(run_with(continuing(Continue::Always), "after | checked due work; later a; ended well; checked"), @"
-    checked due work -> [compaction#6 threshold], compact#6 threshold configured
+fn what_waits_goes_before_a_request_to_continue() {
+    assert_snapshot!(run_with(continuing(Continue::Always), "after | checked due; later a; ended well; checked"), @"
+    checked due -> [compaction#6 threshold], compact#6 threshold configured
     later a -> -
     ended well -> [threshold over], [turn done], check#7 before_prompt
     checked -> store#8 a
@@ -1601,8 +1595,8 @@ fn what_waits_goes_before_work_that_is_left() {
 
 #[test]
 fn a_turn_whose_compaction_failed_does_not_go_on() {
-    assert_snapshot!(run("after | checked due work; ended failed no model answered"), @"
-    checked due work -> [compaction#6 threshold], compact#6 threshold configured
+    assert_snapshot!(run("after | checked due; ended failed no model answered"), @"
+    checked due -> [compaction#6 threshold], compact#6 threshold configured
     ended failed no model answered -> [threshold over: Auto-compaction failed: no model answered], [turn done], [rest], idle#7
     ");
 }
@@ -1611,7 +1605,7 @@ fn a_turn_whose_compaction_failed_does_not_go_on() {
 
 #[test]
 fn a_handoff_between_tools_waits_for_the_end_of_the_turn() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "between | checked due; answered done; stored; checked; ended handoff"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "between | checked due; answered done; stored; checked; ended handoff"), @"
     checked due -> ask#8
     answered done -> store#9 answer
     stored -> check#10 after_turn
@@ -1622,7 +1616,7 @@ fn a_handoff_between_tools_waits_for_the_end_of_the_turn() {
 
 #[test]
 fn a_handoff_that_could_not_promote_between_tools_waits_too() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "between | checked due promote; not-promoted no key; answered done; stored; checked"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "between | checked due promote; not-promoted no key; answered done; stored; checked"), @"
     checked due promote -> promote#8
     not-promoted no key -> [error: no key], ask#9
     answered done -> store#10 answer
@@ -1633,7 +1627,7 @@ fn a_handoff_that_could_not_promote_between_tools_waits_too() {
 
 #[test]
 fn a_handoff_before_a_prompt_runs_at_once_and_the_prompt_goes_to_the_new_session() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "say p; checked due; ended handoff; stored"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "say p; checked due; ended handoff; stored"), @"
     say p -> check#1 before_prompt
     checked due -> [compaction#2 threshold], compact#2 threshold configured
     ended handoff -> [threshold over], store#3 p
@@ -1642,17 +1636,16 @@ fn a_handoff_before_a_prompt_runs_at_once_and_the_prompt_goes_to_the_new_session
 }
 
 #[test]
-fn a_handoff_with_work_left_goes_on_in_the_new_session() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "after | checked due work; ended handoff; stored"), @"
-    checked due work -> [compaction#6 threshold], compact#6 threshold configured
-    ended handoff -> [threshold over], store#7 continue
-    stored -> ask#8
+fn a_handoff_behind_an_answer_waits_for_the_user_in_the_new_session() {
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "after | checked due; ended handoff"), @"
+    checked due -> [compaction#6 threshold], compact#6 threshold configured
+    ended handoff -> [threshold over], [turn done], [rest], idle#7
     ");
 }
 
 #[test]
 fn a_handoff_that_waited_is_not_needed_after_a_manual_compaction() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "between | checked due; compact; answered stopped; stored; ended well; stored; answered done; stored; checked"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "between | checked due; compact; answered stopped; stored; ended well; stored; answered done; stored; checked"), @"
     checked due -> ask#8
     compact -> cancel#8
     answered stopped -> store#9 answer
@@ -1667,7 +1660,7 @@ fn a_handoff_that_waited_is_not_needed_after_a_manual_compaction() {
 
 #[test]
 fn a_handoff_that_waited_is_not_needed_after_a_change_of_model() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "between | checked due; model; answered done; stored; checked"), @"
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "between | checked due; model; answered done; stored; checked"), @"
     checked due -> ask#8
     model -> -
     answered done -> store#9 answer
@@ -1711,9 +1704,9 @@ fn an_idle_session_is_compacted_and_rests() {
 
 #[test]
 fn an_idle_session_below_its_figure_rests() {
-    assert_snapshot!(run("after; checked | elapsed; checked due images promote work"), @"
+    assert_snapshot!(run("after; checked | elapsed; checked due images promote"), @"
     elapsed -> check#7 idle
-    checked due images promote work -> [rest], idle#8
+    checked due images promote -> [rest], idle#8
     ");
 }
 
@@ -1754,9 +1747,9 @@ fn an_idle_session_is_left_alone_after_a_manual_compaction() {
 
 #[test]
 fn an_idle_session_never_goes_on() {
-    assert_snapshot!(run_with(continuing(Continue::Always), "after; checked | elapsed; checked idle work; ended well"), @"
+    assert_snapshot!(run_with(continuing(Continue::Always), "after; checked | elapsed; checked idle; ended well"), @"
     elapsed -> check#7 idle
-    checked idle work -> [compaction#8 idle], compact#8 idle configured
+    checked idle -> [compaction#8 idle], compact#8 idle configured
     ended well -> [idle over], [rest], idle#9
     ");
 }
@@ -1792,19 +1785,20 @@ fn an_idle_session_with_automatic_compaction_off_rests() {
 // Guards.
 
 #[test]
-fn three_failed_or_refused_compactions_in_a_row_stop_the_automatic_ones_with_one_notice() {
-    assert_snapshot!(run("failing | checked 100 due; ended failed c; batch; checked 100 due; answered overflow too large; stored; elapsed; checked 100 idle"), @"
+fn three_failures_in_a_row_stop_the_automatic_ones_but_not_the_recovery_of_an_overflow() {
+    assert_snapshot!(run("failing | checked 100 due; ended failed c; batch; checked 100 due; answered overflow too large; stored; ended failed d; elapsed; checked 100 idle"), @"
     checked 100 due -> [compaction#20 threshold], compact#20 threshold here
-    ended failed c -> [threshold over: Auto-compaction failed: c], [automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back], ask#21
+    ended failed c -> [threshold over: Auto-compaction failed: c], [3 automatic compactions failed; the next waits until the context has changed by a tenth, or overflows], ask#21
     answered calls -> store#22 answer
     stored -> tools#23
     tools -> store#24 results
     stored -> check#25 between_tools
     checked 100 due -> ask#26
     answered overflow too large -> store#27 answer
-    stored -> [turn failed: Context overflow recovery failed: too large (automatic compaction has stopped; compact by hand)], [rest], idle#28
-    elapsed -> check#29 idle
-    checked 100 idle -> [rest], idle#30
+    stored -> [compaction#28 overflow], compact#28 overflow here omitting
+    ended failed d -> [overflow over: Context overflow recovery failed: d], [turn failed: Context overflow recovery failed: d], [rest], idle#29
+    elapsed -> check#30 idle
+    checked 100 idle -> [rest], idle#31
     ");
 }
 
@@ -1895,25 +1889,58 @@ fn switching_on_starts_the_automatic_ones_again() {
 }
 
 #[test]
-fn a_compaction_that_freed_too_little_stops_the_automatic_ones() {
-    assert_snapshot!(run("between | checked 100 due; ended little; batch; checked 85 due; batch; checked 77 due; batch; checked 76 due"), @"
-    checked 100 due -> [compaction#8 threshold], compact#8 threshold here
-    ended little -> [threshold over], [automatic compaction stops: the newest compaction freed too little; compact by hand, change the model, or go back], ask#9
+fn a_context_that_grew_by_a_tenth_starts_the_automatic_ones_again() {
+    assert_snapshot!(run("halted | checked 110 due; batch; checked 111 due"), @"
+    checked 110 due -> ask#26
+    answered calls -> store#27 answer
+    stored -> tools#28
+    tools -> store#29 results
+    stored -> check#30 between_tools
+    checked 111 due -> [compaction#31 threshold], compact#31 threshold here
+    ");
+}
+
+#[test]
+fn after_a_compaction_that_freed_too_little_the_next_waits_for_five_answers_and_is_told_once() {
+    assert_snapshot!(run("between | checked due; ended little; batch; checked due; batch; checked due; batch; checked due; batch; checked due; batch; checked due; ended little"), @"
+    checked due -> [compaction#8 threshold], compact#8 threshold here
+    ended little -> [threshold over], [the compaction freed little; the next waits for 5 answers or an overflow], ask#9
     answered calls -> store#10 answer
     stored -> tools#11
     tools -> store#12 results
     stored -> check#13 between_tools
-    checked 85 due -> ask#14
+    checked due -> ask#14
     answered calls -> store#15 answer
     stored -> tools#16
     tools -> store#17 results
     stored -> check#18 between_tools
-    checked 77 due -> ask#19
+    checked due -> ask#19
     answered calls -> store#20 answer
     stored -> tools#21
     tools -> store#22 results
     stored -> check#23 between_tools
-    checked 76 due -> [compaction#24 threshold], compact#24 threshold here
+    checked due -> ask#24
+    answered calls -> store#25 answer
+    stored -> tools#26
+    tools -> store#27 results
+    stored -> check#28 between_tools
+    checked due -> ask#29
+    answered calls -> store#30 answer
+    stored -> tools#31
+    tools -> store#32 results
+    stored -> check#33 between_tools
+    checked due -> [compaction#34 threshold], compact#34 threshold here
+    ended little -> [threshold over], ask#35
+    ");
+}
+
+#[test]
+fn an_overflow_does_not_wait_for_five_answers() {
+    assert_snapshot!(run("between | checked due; ended little; answered overflow too large; stored"), @"
+    checked due -> [compaction#8 threshold], compact#8 threshold here
+    ended little -> [threshold over], [the compaction freed little; the next waits for 5 answers or an overflow], ask#9
+    answered overflow too large -> store#10 answer
+    stored -> [compaction#11 overflow], compact#11 overflow here omitting
     ");
 }
 
@@ -2036,7 +2063,7 @@ fn no_preparation_begins_where_it_would_not_be_used() {
 
 #[test]
 fn no_preparation_begins_for_a_handoff() {
-    assert_snapshot!(run_with(handing_off(Continue::WhenWorkIsLeft), "between | checked speculate"), @"checked speculate -> ask#8");
+    assert_snapshot!(run_with(handing_off(Continue::WhenAtWork), "between | checked speculate"), @"checked speculate -> ask#8");
 }
 
 #[test]

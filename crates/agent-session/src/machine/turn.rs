@@ -4,7 +4,7 @@ use crate::machine::compaction::{CHANGED_MEANWHILE, Place, failure};
 use crate::machine::step::{Next, Step};
 use crate::machine::{
     AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect, JobEnd,
-    MAX_INCOMPLETE, Notice, PendingAction, State, Stopped, StrategyChoice, Trigger, TurnEnd, Write,
+    MAX_INCOMPLETE, Notice, PendingAction, State, StrategyChoice, Trigger, TurnEnd, Write,
 };
 
 impl Step {
@@ -131,13 +131,9 @@ impl Step {
 
     /// Compacts so that the failed answer can be asked for again, where that is allowed.
     fn make_room(&mut self, trigger: Trigger, error: &str) -> State {
-        let refused = match (self.memory.policy.automatic, self.memory.stopped) {
-            (false, _) => Some("automatic compaction is switched off"),
-            (true, Some(_)) => Some("automatic compaction has stopped; compact by hand"),
-            (true, None) => None,
-        };
-        if let Some(why) = refused {
-            let error = failure(&trigger, &format!("{error} ({why})"));
+        if !self.memory.policy.automatic {
+            let why = format!("{error} (automatic compaction is switched off)");
+            let error = failure(&trigger, &why);
             return self.follow(Next::End(TurnEnd::Failed(error)));
         }
         self.count(&trigger);
@@ -160,9 +156,7 @@ impl Step {
         let after = match point {
             CheckPoint::BeforePrompt => AfterCompaction::Send,
             CheckPoint::BetweenTools => AfterCompaction::Ask,
-            CheckPoint::AfterTurn => AfterCompaction::TurnEnd {
-                work_left: result.work_left,
-            },
+            CheckPoint::AfterTurn => AfterCompaction::TurnEnd,
             CheckPoint::WhenIdle => AfterCompaction::Rest,
         };
         let is_last = point == CheckPoint::BetweenTools && self.memory.limit_reached().is_some();
@@ -195,25 +189,20 @@ impl Step {
         }
     }
 
-    /// Keeps the size; a context that has become a tenth smaller is another one.
+    /// Keeps the size; failures do not count in a context that is a tenth smaller or larger.
     fn measured(&mut self, tokens: u64) {
-        self.memory.tokens = tokens;
-        match self.memory.stopped {
-            None => {}
-            Some(Stopped { at: None }) => {
-                self.memory.stopped = Some(Stopped { at: Some(tokens) });
-            }
-            Some(Stopped { at: Some(at) }) if tokens.saturating_mul(10) < at.saturating_mul(9) => {
-                self.memory.reset_failures();
-            }
-            Some(Stopped { at: Some(_) }) => {}
+        let memory = &mut self.memory;
+        memory.tokens = tokens;
+        let at = memory.failed_at.unwrap_or(tokens);
+        if tokens.abs_diff(at).saturating_mul(10) > at {
+            memory.reset_failures();
         }
     }
 
     /// Compacts, unless settings, failures or the user are against it. A handoff waits for the end of the turn.
     fn compact_unless_refused(&mut self, trigger: Trigger, after: AfterCompaction) -> State {
         let memory = &mut self.memory;
-        if !memory.policy.automatic || memory.stopped.is_some() || memory.declined {
+        if !memory.policy.automatic || memory.waits_to_compact() || memory.declined {
             return self.continue_uncompacted(after);
         }
         if after == AfterCompaction::Ask && memory.policy.hands_off {
@@ -233,7 +222,7 @@ impl Step {
         let memory = &mut self.memory;
         let wanted = result.speculate && memory.policy.automatic && !memory.policy.hands_off;
         let possible = memory.background.is_none()
-            && memory.stopped.is_none()
+            && !memory.waits_to_compact()
             && !memory.declined
             && !memory.speculation_failed;
         if wanted && possible && point == CheckPoint::BetweenTools {
@@ -292,7 +281,7 @@ impl Step {
         match after {
             AfterCompaction::Send => self.follow(Next::Send),
             AfterCompaction::Ask => self.ask(),
-            AfterCompaction::TurnEnd { .. } => self.follow(Next::End(TurnEnd::Done)),
+            AfterCompaction::TurnEnd => self.follow(Next::End(TurnEnd::Done)),
             AfterCompaction::Retry => self.follow(Next::End(match self.memory.pending {
                 Some(_) => TurnEnd::Aborted,
                 None => TurnEnd::Failed(error),
@@ -304,13 +293,9 @@ impl Step {
 
     pub(super) fn goes_on(&mut self, after: AfterCompaction, place: Place) -> State {
         match (after, place) {
-            (AfterCompaction::TurnEnd { work_left }, _) => {
-                let goes_on = match self.memory.policy.continues {
-                    Continue::Never => false,
-                    Continue::WhenWorkIsLeft => work_left,
-                    Continue::Always => true,
-                };
-                match goes_on && self.memory.waiting() == 0 {
+            (AfterCompaction::TurnEnd, _) => {
+                let always = self.memory.policy.continues == Continue::Always;
+                match always && self.memory.waiting() == 0 {
                     true => self.follow(Next::Continue),
                     false => self.follow(Next::End(TurnEnd::Done)),
                 }
@@ -337,7 +322,7 @@ impl Step {
         match (place, self.memory.policy.continues) {
             (Place::Here, _) => true,
             (Place::NewSession, Continue::Never) => false,
-            (Place::NewSession, Continue::WhenWorkIsLeft | Continue::Always) => true,
+            (Place::NewSession, Continue::WhenAtWork | Continue::Always) => true,
         }
     }
 

@@ -1,7 +1,7 @@
 //! A check: old output is pruned, then the context is measured; and the larger model that may take over.
 
 use compaction_core::{
-    PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, plan_prune_for_context,
+    ContextShares, PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, plan_prune_for_context,
     threshold,
 };
 use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, Timestamp};
@@ -41,8 +41,6 @@ impl AgentSession {
                 let percent = u64::from(background.at_percent);
                 tokens > threshold.tokens.scaled(percent, 100)
             });
-        let handoff_due = self.machine.memory.handoff_due;
-        let turn_is_over = point == CheckPoint::AfterTurn;
         CheckResult {
             tokens: tokens.0,
             due,
@@ -50,7 +48,6 @@ impl AgentSession {
             idle_due: settings.idle_enabled && tokens >= settings.idle_threshold_tokens,
             can_promote: self.models.can_promote(),
             speculate,
-            work_left: turn_is_over && (due || handoff_due) && self.has_open_todos(),
             spent_micro_usd: micro_usd(self.events.spent().cost_usd.unwrap_or_default()),
         }
     }
@@ -64,7 +61,7 @@ impl AgentSession {
     async fn prune(&mut self, point: CheckPoint) {
         let settings = &self.settings.compaction;
         let is_off = !self.machine.memory.policy.automatic;
-        let stopped = self.machine.memory.stopped.is_some();
+        let stopped = self.machine.memory.is_stopped();
         if is_off || !settings.prune.enabled || stopped || point == CheckPoint::WhenIdle {
             return;
         }
@@ -115,6 +112,11 @@ impl AgentSession {
                 + counter.text(tool.parameters.get())
         });
         counter.text(&self.system_prompt) + tools.sum::<TokenCount>() + self.instructions.tokens()
+    }
+
+    /// Returns what takes the room in the context.
+    pub(super) fn shares(&self) -> ContextShares {
+        ContextShares::of(&self.view().context, Profile::Own.counter())
     }
 
     /// Tells how full the window is.

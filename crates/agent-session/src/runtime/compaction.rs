@@ -19,7 +19,6 @@ use crate::models::LiveModels;
 use crate::restoring::{Disk, Stopped};
 use crate::runtime::choices::Chosen;
 use crate::runtime::events::Events;
-use crate::runtime::instructions::why_nothing;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::runtime::review::Review;
@@ -256,12 +255,11 @@ impl CompactionJob {
             // Nothing can be summarized, but it is too much: shorten what is large where it stands.
             Err(NothingToDo::NothingOld { .. }) => {
                 let plan = plan_elision(path, &options);
-                let plan =
-                    plan.map_err(|nothing| JobEnd::Nothing(why_nothing(&nothing, context)))?;
+                let plan = plan.map_err(|nothing| JobEnd::Nothing(nothing.to_string()))?;
                 let strategy = options.settings.compaction.strategy.first();
                 return Ok(self.elided(&plan, context, strategy));
             }
-            Err(nothing) => return Err(JobEnd::Nothing(why_nothing(&nothing, context)).into()),
+            Err(nothing) => return Err(JobEnd::Nothing(nothing.to_string()).into()),
         };
         if let Some(replaced) = self.ask_hooks(&first, path).await? {
             return Ok(self.overridden(&first, (path, context), &options, &replaced)?);

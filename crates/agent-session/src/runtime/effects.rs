@@ -196,7 +196,10 @@ impl AgentSession {
                     },
                 });
             }
-            Notice::AutomaticStopped(text) => self.events.notice(text),
+            Notice::AutomaticStopped(text) => {
+                let shares = self.shares();
+                self.events.notice(format!("{text}; {shares}"));
+            }
             Notice::Refused(why) => self.refused(why),
             Notice::Failed(message) => self.events.error(message),
             Notice::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),

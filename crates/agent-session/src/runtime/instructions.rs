@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use compaction_core::{NothingToDo, Profile, TokenCount};
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
@@ -190,24 +189,6 @@ impl InstructionState {
             }))
         });
         edits.collect()
-    }
-}
-
-/// Returns why nothing was compacted; where what must stay is too much and a good part of it is instructions, that too.
-pub(super) fn why_nothing(nothing: &NothingToDo, context: &SessionContext) -> String {
-    let (NothingToDo::NothingOld { threshold, .. } | NothingToDo::CannotFit { threshold, .. }) =
-        nothing
-    else {
-        return nothing.to_string();
-    };
-    let counter = Profile::Own.counter();
-    let sections = sections_of(context);
-    let tokens: TokenCount = sections.values().map(|text| counter.text(text)).sum();
-    match tokens > threshold.scaled(1, 4) {
-        true => format!(
-            "{nothing}; of which instructions take {tokens}, see the setting instructions.maxBytes"
-        ),
-        false => nothing.to_string(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use compaction_core::ApplyError;
 use llm_providers::CancellationToken;
 
-use crate::machine::{Event, Job, JobEnd};
+use crate::machine::{AnswerEnd, Event, Job, JobEnd};
 use crate::runtime::AgentSession;
 use crate::runtime::answer::ModelResponse;
 use crate::runtime::background::Prepared;
@@ -90,7 +90,12 @@ impl AgentSession {
         match done {
             Done::HookReview(review) => self.take_hook_review(job, *review).await,
             Done::Answer(given) => {
-                let end = given.end.clone();
+                let end = match given.end.clone() {
+                    AnswerEnd::Overflow(error) => {
+                        AnswerEnd::Overflow(format!("{error}; {}", self.shares()))
+                    }
+                    end => end,
+                };
                 self.answer = Some(*given);
                 Event::Answered {
                     job,
@@ -146,7 +151,7 @@ pub(super) fn ended(none: NoSummary) -> JobEnd {
         NoSummary::Failed(Failure::Apply(
             error @ (ApplyError::Inflated { .. }
             | ApplyError::SavesLittle { .. }
-            | ApplyError::AboveThreshold { .. }),
+            | ApplyError::AboveWindow { .. }),
         )) => JobEnd::Nothing(error.to_string()),
         NoSummary::Failed(failure) => JobEnd::Failed(failure.to_string()),
     }

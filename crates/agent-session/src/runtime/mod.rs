@@ -438,7 +438,7 @@ fn policy(settings: &Settings, compaction: &SessionCompaction, limits: Limits) -
         automatic: compaction.enabled && strategy != Strategy::Off,
         continues: match compaction.auto_continue {
             AutoContinue::Never => Continue::Never,
-            AutoContinue::WhenWorkIsLeft => Continue::WhenWorkIsLeft,
+            AutoContinue::WhenAtWork => Continue::WhenAtWork,
             AutoContinue::Always => Continue::Always,
         },
         hands_off: strategy == Strategy::Handoff,

@@ -9,7 +9,6 @@ use session_model::{SessionContext, build_context};
 
 use crate::restoring::Stopped;
 use crate::runtime::choices::{Chosen, CompactionRequest};
-use crate::runtime::instructions::why_nothing;
 use crate::runtime::report::Snapshot;
 
 /// What a compaction would do.
@@ -75,7 +74,7 @@ impl Snapshot {
             match plan_for_context(&path, &context, &trigger, &options) {
                 Ok(plan) => return Ok(Preview::of(plan, context, chosen.freed)),
                 Err(NothingToDo::NothingOld { .. }) => why = NoPreview::NoSummary,
-                Err(nothing) => why = NoPreview::Nothing(why_nothing(&nothing, &context)),
+                Err(nothing) => why = NoPreview::Nothing(nothing.to_string()),
             }
         }
         Err(why)

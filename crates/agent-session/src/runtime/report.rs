@@ -38,7 +38,7 @@ pub struct StateReport {
     pub queue: Vec<Waiting>,
     /// Whether automatic compactions are switched on.
     pub auto_compaction: bool,
-    /// Whether they have stopped all the same, because they failed or freed too little.
+    /// Whether they wait for another context, because three in a row failed.
     pub auto_compaction_stopped: bool,
     /// Tool calls that wait to be allowed.
     pub approvals: Vec<WaitingCall>,
@@ -139,7 +139,7 @@ impl AgentSession {
             context: self.context_report(),
             queue: waiting.collect(),
             auto_compaction: memory.policy.automatic,
-            auto_compaction_stopped: memory.stopped.is_some(),
+            auto_compaction_stopped: memory.is_stopped(),
             approvals: asked.collect(),
             leaf: leaf_name(&*self.store),
             entries: self.store.tree().len(),

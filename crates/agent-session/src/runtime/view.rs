@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::sync::{Arc, OnceLock};
 
 use compaction_core::{Measure, Profile, Strategy, measure};
-use session_facts::OpenTodos;
 use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::runtime::AgentSession;
@@ -52,7 +51,6 @@ type Place = (usize, Leaf);
 #[derive(Default)]
 pub(super) struct Views {
     newest: RefCell<Option<Arc<View>>>,
-    todos: RefCell<OpenTodos>,
     images: RefCell<ToolImages>,
     /// How many damaged lines were reported.
     damaged: Cell<usize>,
@@ -107,13 +105,6 @@ impl AgentSession {
     /// Notes that a compaction for the sake of images begins.
     pub(super) fn images_tried(&self) {
         self.views.images.borrow_mut().tried();
-    }
-
-    /// Returns whether a todo list of this branch says that work is left.
-    pub(super) fn has_open_todos(&self) -> bool {
-        let mut todos = self.views.todos.borrow_mut();
-        todos.follow(&self.path());
-        !todos.open().is_empty()
     }
 }
 

@@ -15,15 +15,12 @@ use crate::ledger::LedgerBlock;
 use crate::loss::{ContextLoss, Readable, Removed};
 use crate::outline::{Form, OutlineBudget};
 use crate::plan::answers::{merge_answers, short_summary};
-use crate::plan::{CompactionPlan, Elision, prompt_hash};
+use crate::plan::{CompactionPlan, Elision, LEAST_SAVED, prompt_hash};
 use crate::prompts;
 use crate::request::{AnswerError, Summarizer, SummaryAnswer};
 use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use session_model::tokens::TokenCount;
-
-/// Of the context, a compaction saves at least one part in so many.
-const LEAST_SAVED: u64 = 50;
 
 /// Why a plan could not be applied. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -32,15 +29,13 @@ pub enum ApplyError {
     /// An answer cannot be used.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// The context would still be due.
-    #[error(
-        "the context would still exceed the threshold: {after} tokens after, {threshold} allowed"
-    )]
-    AboveThreshold {
+    /// The context would not fit the window.
+    #[error("the context would still exceed the window: {after} tokens after, {window} allowed")]
+    AboveWindow {
         /// Tokens after.
         after: TokenCount,
-        /// The threshold.
-        threshold: TokenCount,
+        /// The window.
+        window: TokenCount,
     },
     /// The prose keeps clearly less than an outline would: a refusal, or continued work.
     #[error(
@@ -223,11 +218,11 @@ impl CompactionPlan {
                     after: tokens_after,
                 });
             }
-            let threshold = self.threshold.as_ref().map(|threshold| threshold.tokens);
-            if let Some(threshold) = threshold.filter(|threshold| tokens_after > *threshold) {
-                return Err(ApplyError::AboveThreshold {
+            let window = self.window;
+            if window > TokenCount::ZERO && tokens_after > window {
+                return Err(ApplyError::AboveWindow {
                     after: tokens_after,
-                    threshold,
+                    window,
                 });
             }
         }

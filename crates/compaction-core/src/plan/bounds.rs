@@ -55,19 +55,24 @@ pub(super) fn refuse_compacted(
     Ok(())
 }
 
-/// Returns what should stay verbatim: the setting, bounded by the threshold and adapted to measured usage.
+/// Returns what should stay verbatim: the setting, bounded by the threshold and adapted to measured usage. With the system
+/// prompt and the tools (`fixed`) it takes at most half the threshold, but where these are large, a quarter of what they leave.
 pub(super) fn effective_keep(
     asked: TokenCount,
     threshold: Option<&Threshold>,
+    fixed: TokenCount,
     measure: &Measure,
     rules: &Rules,
 ) -> TokenCount {
     if !rules.bounded_keep {
         return asked;
     }
-    let half = threshold.map(|threshold| threshold.tokens.scaled(1, 2));
-    let bounded = half
-        .map_or(asked, |half| asked.min(half))
+    let bound = threshold.map(|Threshold { tokens, .. }| {
+        let half = tokens.scaled(1, 2).saturating_sub(fixed);
+        half.max(tokens.saturating_sub(fixed).scaled(1, 4))
+    });
+    let bounded = bound
+        .map_or(asked, |bound| asked.min(bound))
         .max(TokenCount(1));
     adapted_keep(bounded, measure.ratio)
 }

@@ -15,7 +15,10 @@ use crate::measure::measure;
 use crate::outline::OutlineBudget;
 use crate::pins::pinned_entries;
 use crate::plan::oversized::cut_output;
-use crate::plan::{CompactionPlan, NothingToDo, PlanHash, PlanOptions, notice, prune_mark};
+use crate::plan::{
+    CompactionPlan, LEAST_SAVED, NothingToDo, PlanHash, PlanOptions, notice, prune_mark,
+};
+use crate::shares::ContextShares;
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use session_model::tokens::{TokenCount, TokenCounter};
@@ -40,7 +43,7 @@ const EDGE: usize = 800;
 const SMALL: TokenCount = TokenCount(600);
 
 /// Makes room until the context after the plan is below the threshold, with the largest summary that is allowed and its
-/// file tags counted in. When that is not enough, the plan is refused.
+/// file tags counted in. When that is not enough, the plan is refused only if the window would not hold the context.
 ///
 /// The ledger gives way first, down to pins; only then is something in the kept range elided. What is left below the
 /// threshold in the end is the ledger's again.
@@ -71,8 +74,12 @@ pub(super) fn rescue(
         plan.shorten(place, elision);
     }
     let after = plan.most_tokens_after();
-    if after > threshold {
-        return Err(NothingToDo::CannotFit { after, threshold });
+    if after > options.window {
+        return Err(NothingToDo::CannotFit {
+            after,
+            window: options.window,
+            shares: ContextShares::of(context, counter).shrunk_to(after),
+        });
     }
     let left = threshold.saturating_sub(after).min(asked.tokens);
     let alone = plan.ledger.clone();
@@ -109,10 +116,18 @@ pub fn plan_elision(
     let elisions: Vec<Elision> = elided.into_iter().map(|(_, elision)| elision).collect();
     let saved: TokenCount = elisions.iter().map(|elision| elision.saved).sum();
     let after = measure.tokens.saturating_sub(saved);
-    if threshold.is_exceeded_by(after) {
+    let shares = || ContextShares::of(&context, counter);
+    if after > options.window {
         return Err(NothingToDo::CannotFit {
             after,
-            threshold: threshold.tokens,
+            window: options.window,
+            shares: shares().shrunk_to(after),
+        });
+    }
+    if saved < measure.tokens.scaled(1, LEAST_SAVED) {
+        return Err(NothingToDo::NothingLong {
+            tokens: measure.tokens,
+            shares: shares(),
         });
     }
     Ok(ElisionPlan {

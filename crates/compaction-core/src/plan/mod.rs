@@ -102,12 +102,17 @@ pub struct CompactionPlan {
     /// What all pins together may take.
     pin_budget: TokenCount,
     pub(crate) file_list_limit: Option<usize>,
+    /// The window, zero when it is not known.
+    window: TokenCount,
     short: RequestSource,
     asked: RequestSet,
 }
 
 /// The least that a snapshot is worth: fewer messages stay as they are.
 const LEAST_MESSAGES: usize = 2;
+
+/// Of the context, a compaction saves at least one part in so many.
+pub(crate) const LEAST_SAVED: u64 = 50;
 
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
@@ -177,9 +182,12 @@ pub fn plan_for_context(
 
     let items = cut_items(context, &rules, &counts);
     let start = usize::from(context.compaction().is_some());
+    let fixed = counts.iter().take(usize::from(context.system.is_some()));
+    let fixed = fixed.copied().sum();
     let effective = effective_keep(
         settings.keep_recent_tokens,
         threshold.as_ref(),
+        fixed,
         &measure,
         &rules,
     );
@@ -341,6 +349,7 @@ pub fn plan_for_context(
         file_list_limit,
         measure,
         threshold,
+        window: options.window,
         short,
         asked,
     };

@@ -1,6 +1,7 @@
 //! Why there is nothing to compact.
 
 use crate::plan::WindowTooSmall;
+use crate::shares::ContextShares;
 use session_model::tokens::TokenCount;
 
 /// Why there is no plan.
@@ -21,15 +22,23 @@ pub enum NothingToDo {
         /// The threshold.
         threshold: TokenCount,
     },
-    /// What must stay exceeds the threshold by itself.
-    #[error(
-        "what must stay takes {after} tokens, more than the threshold of {threshold}; a larger window or a new session helps"
-    )]
+    /// What must stay exceeds the window by itself.
+    #[error("what must stay takes {after} tokens, more than the window of {window}: {shares}")]
     CannotFit {
         /// Tokens after the compaction.
         after: TokenCount,
-        /// The threshold.
-        threshold: TokenCount,
+        /// The window.
+        window: TokenCount,
+        /// What they are.
+        shares: ContextShares,
+    },
+    /// The context is above the threshold, and nothing in it is long enough to be shortened.
+    #[error("nothing can be shortened of {tokens} tokens: {shares}")]
+    NothingLong {
+        /// Tokens of the context.
+        tokens: TokenCount,
+        /// What they are.
+        shares: ContextShares,
     },
     /// The summarizer's window is too small for any request.
     #[error(transparent)]

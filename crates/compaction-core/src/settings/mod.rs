@@ -28,10 +28,10 @@ pub struct Settings {
 pub struct CompactionSettings {
     /// How it is done; of a list, each one takes over where the one before fails or has nothing to do, in a running session and in `plan` and `compact`. For session files `handoff` is a command of its own.
     pub strategy: Strategies,
-    /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
+    /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window, and less where that is more than half of it.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub reserve_tokens: Option<TokenCount>,
-    /// Tokens of recent entries that stay verbatim; at most half the threshold.
+    /// Tokens of recent entries that stay verbatim; with system prompt and tools at most half the threshold, or a quarter of what these leave.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub keep_recent_tokens: TokenCount,
     /// Compact at this share of the window, in percent; none unless positive.
@@ -98,9 +98,9 @@ impl Default for CompactionSettings {
 pub struct PruneSettings {
     /// Whether old tool output is pruned before an automatic compaction is considered.
     pub enabled: bool,
-    /// The newest tool output that is never pruned by age.
+    /// The newest tool output that is never pruned by age; at most a quarter of the threshold.
     pub protect_tokens: TokenCount,
-    /// The least that pruning must save in all, or it does nothing.
+    /// The least that pruning must save in all, or it does nothing; at most an eighth of the threshold.
     pub minimum_savings: TokenCount,
     /// The least that one tool result must hold to be pruned.
     pub minimum_tokens: TokenCount,

@@ -588,9 +588,9 @@ fn what_stays_is_at_most_half_the_threshold_of_a_small_window() {
     e5 kept 3079
     e6 kept 3079
     cut at e4, split turn e3
-    keeps 10004 of 7808
+    keeps 10004 of 8192
     History 1/1: 9995 in, 8000 out
-    TurnPrefix 1/1: 3845 in, 8000 out
+    TurnPrefix 1/1: 3845 in, 7808 out
     ");
 }
 
@@ -704,7 +704,7 @@ fn an_oversized_newest_argument_is_elided() {
 
 #[test]
 fn an_oversized_newest_request_of_the_user_is_refused_with_the_figures() {
-    check_plan!("u:50 a:60 | u:20000 a:10", SMALL, @"what must stay takes 15581 tokens, more than the threshold of 6964; a larger window or a new session helps");
+    check_plan!("u:50 a:60 | u:20000 a:10", SMALL, @"what must stay takes 15581 tokens, more than the window of 8192: tokens of messages 15581; begin a new session or use a larger window");
 }
 
 /// Returns the elision plan of a session in a window of 8,192 tokens.
@@ -805,7 +805,7 @@ fn elision_drops_signatures_of_what_it_changes_only() {
 fn an_answer_with_a_block_of_an_unknown_type_is_left_alone() {
     let blocks = r#"{"type":"text","text":"LONG"},{"type":"hologram","data":[1]}"#;
     let refused = elided_answer(blocks).expect_err("nothing else to shorten");
-    insta::assert_snapshot!(refused, @"what must stay takes 20041 tokens, more than the threshold of 6964; a larger window or a new session helps");
+    insta::assert_snapshot!(refused, @"what must stay takes 20041 tokens, more than the window of 8192: tokens of messages 20041; begin a new session or use a larger window");
 }
 
 #[test]
@@ -842,7 +842,7 @@ fn elision_of_what_is_below_the_threshold_is_nothing_to_do() {
 #[test]
 fn elision_that_does_not_help_is_refused_with_the_figures() {
     let refused = elided(&decoded("u:20000")).expect_err("too much");
-    insta::assert_snapshot!(refused, @"what must stay takes 15367 tokens, more than the threshold of 6964; a larger window or a new session helps");
+    insta::assert_snapshot!(refused, @"what must stay takes 15367 tokens, more than the window of 8192: tokens of messages 15367; begin a new session or use a larger window");
 }
 
 #[test]

@@ -91,9 +91,9 @@ fn the_result_that_crosses_the_protected_size_is_old() {
 
 #[test]
 fn little_savings_are_not_worth_it() {
-    check_prune!("u:9 call:1:1 res:1:200 call:2:1 res:2:500", @"pruning would save 152 tokens, less than compaction.prune.minimumSavings (200)");
-    check_prune!("u:9 a:900", @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
-    check_prune!("", @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!("u:9 call:1:1 res:1:200 call:2:1 res:2:500", @"pruning would save 152 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
+    check_prune!("u:9 a:900", @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
+    check_prune!("", @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_skill_that_was_read_is_neither_old_nor_superseded() {
     };
     let skill = ".agents/skills/release/SKILL.md";
     let patches = read(skill, skill);
-    check_prune!(READ_TWICE, &patches, &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &patches, &small(), @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
     let mut unprotected = small();
     unprotected
         .settings
@@ -152,10 +152,10 @@ fn a_skill_that_was_read_is_neither_old_nor_superseded() {
         .prune
         .protected_tools
         .clear();
-    check_prune!(READ_TWICE, &patches, &unprotected, @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &patches, &unprotected, @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
     // The files beside it stay too; those of a folder that holds no skill do not.
     let patches = read("./.agents/skills/release/steps.md", skill);
-    check_prune!(READ_TWICE, &patches, &unprotected, @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &patches, &unprotected, @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
     let patches = read("src/skills/steps.md", "src/SKILL.md");
     check_prune!(READ_TWICE, &patches, &unprotected, @"
     e3 old 313
@@ -189,24 +189,24 @@ fn results_of_the_tool_skill_stay_whatever_the_settings_say() {
 fn reads_are_not_superseded_when_the_setting_is_off() {
     let mut options = small();
     options.settings.compaction.prune.supersede_reads = false;
-    check_prune!(READ_TWICE, &read_twice(), &options, @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &read_twice(), &options, @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
 }
 
 #[test]
 fn reads_of_other_files_or_parts_supersede_nothing() {
     let mut other = read_twice();
     other[2].1 = reads("2", "b.rs");
-    check_prune!(READ_TWICE, &other, &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &other, &small(), @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
     let mut part = read_twice();
     part[2].1 = calls("2", "read", &json!({"path":"a.rs","offset":10}));
-    check_prune!(READ_TWICE, &part, &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &part, &small(), @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
 }
 
 #[test]
 fn a_failed_read_supersedes_nothing() {
     let mut failed = read_twice();
     failed[3].1 = json!({"message":{"toolName":"read","isError":true}});
-    check_prune!(READ_TWICE, &failed, &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &failed, &small(), @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn each_result_belongs_to_its_own_call_when_ids_repeat() {
     repeated[0].1 = reads("1", "b.rs");
     repeated[2].1 = reads("1", "a.rs");
     repeated[3].1 = json!({"message":{"toolName":"read","toolCallId":"1"}});
-    check_prune!(READ_TWICE, &repeated, &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(READ_TWICE, &repeated, &small(), @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_read_is_superseded_by_its_own_file_only_when_all_ids_are_one() {
         patches
     };
     let notation = "u:9 a:1 res:call_0:400 a:1 res:call_0:400 a:1 res:call_0:400";
-    check_prune!(notation, &patches(["a.rs", "b.rs", "c.rs"]), &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(notation, &patches(["a.rs", "b.rs", "c.rs"]), &small(), @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
     check_prune!(notation, &patches(["a.rs", "b.rs", "a.rs"]), &small(), @"
     e3 superseded 313
     saves 305 of 989

@@ -737,7 +737,7 @@ fn a_summary_larger_than_what_it_replaces_is_refused() {
 }
 
 #[test]
-fn a_summary_that_leaves_the_context_above_the_threshold_is_refused() {
+fn a_summary_that_does_not_fit_the_window_is_refused() {
     let mut options = PlanOptions::for_window(TokenCount(8192));
     options.settings.compaction.keep_recent_tokens = TokenCount(1000);
     options.settings.compaction.ledger.percent = 0.0;
@@ -756,8 +756,8 @@ fn a_summary_that_leaves_the_context_above_the_threshold_is_refused() {
         fits.tokens_after
     );
     let refused = plan.apply(&answers(&plan, 4000)).expect_err("too much");
-    assert!(matches!(refused, ApplyError::AboveThreshold { .. }));
-    insta::assert_snapshot!(refused, @"the context would still exceed the threshold: 9866 tokens after, 6964 allowed");
+    assert!(matches!(refused, ApplyError::AboveWindow { .. }));
+    insta::assert_snapshot!(refused, @"the context would still exceed the window: 9866 tokens after, 8192 allowed");
     // pi does not look.
     let mut pi = options;
     pi.profile = Profile::Pi;

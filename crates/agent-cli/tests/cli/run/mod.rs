@@ -10,6 +10,7 @@ mod hooks;
 mod instructions;
 mod keys;
 mod model;
+mod small_windows;
 mod stop;
 mod text;
 mod trust;

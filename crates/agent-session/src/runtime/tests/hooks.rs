@@ -141,9 +141,11 @@ fn three_automatic_compactions_that_a_hook_cancels_stop_them() {
         assert_snapshot!(life.ask("more").await, @"
         auto-compaction threshold context-full
         auto-compacted: Auto-compaction failed: hook test cancelled it
-        notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
         user: more
         answer (stop): a
+        auto-compaction threshold context-full
+        auto-compacted: Auto-compaction failed: hook test cancelled it
+        notice: 3 automatic compactions failed; the next waits until the context has changed by a tenth, or overflows; tokens of system prompt 4, tools 656, messages 6831; begin a new session or use a larger window
         turn done
         ");
         assert_snapshot!(life.ask("and more").await, @"
