@@ -156,12 +156,14 @@ impl Bar {
     /// Returns the figures on one line; `billed` is what a provider counted.
     pub fn headline(&self, title: &str, billed: Option<TokenCount>) -> String {
         let filled = self.goes.total() + self.stays.total();
+        let larger = billed.filter(|billed| *billed > filled);
+        let by_billed = larger.map_or("", |_| " by billed tokens");
         let billed = billed.map(|billed| format!("   (billed {})", tokens(billed)));
         format!(
-            "{title}  ~{} of {} window   {}{}",
+            "{title}  ~{} of {} window   {}{by_billed}{}",
             tokens(filled),
             tokens(self.window),
-            self.distance(),
+            self.distance(larger.unwrap_or(filled)),
             billed.unwrap_or_default()
         )
     }
@@ -241,9 +243,8 @@ impl Bar {
         lines.join("\n")
     }
 
-    /// Returns how far it is to the trigger, or how far it is past it.
-    fn distance(&self) -> String {
-        let filled = self.goes.total() + self.stays.total();
+    /// Returns how far so many tokens are from the trigger, or how far past it.
+    fn distance(&self, filled: TokenCount) -> String {
         match self.threshold {
             None => String::new(),
             Some(threshold) if filled > threshold => {
@@ -287,7 +288,14 @@ mod tests {
             letters(&bar, 52),
             "UOOOOOOOOOOOOOO|AAAAAAAAA...............!rrrrrrrrr"
         );
-        assert_eq!(bar.distance(), "30 left");
+        assert_eq!(
+            bar.headline("Context", Some(TokenCount(40))),
+            "Context  ~50 of 100 window   30 left   (billed 40)"
+        );
+        assert_eq!(
+            bar.headline("Context", Some(TokenCount(90))),
+            "Context  ~50 of 100 window   10 over the trigger by billed tokens   (billed 90)"
+        );
         assert_eq!(
             bar.legend(200),
             "U you 1   A answers 20   O outputs 29   . free 30   ! trigger 80   r reserve 20"
@@ -303,6 +311,9 @@ mod tests {
             stays: shares(&[(Category::Outputs, 400)]),
         };
         assert_eq!(letters(&bar, 22), "OOOO!OOOOOOOOOOOOOOO");
-        assert_eq!(bar.distance(), "320 over the trigger");
+        assert!(
+            bar.headline("Context", None)
+                .ends_with("320 over the trigger")
+        );
     }
 }

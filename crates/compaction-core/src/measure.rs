@@ -18,6 +18,8 @@ pub struct Measure {
     pub billed: Option<TokenCount>,
     /// The local estimate of everything.
     pub estimated: TokenCount,
+    /// What was reported for the newest answer, where that cannot be true; see [`is_plausible`].
+    pub implausible: Option<TokenCount>,
     /// Billed tokens per estimated token, where two answers allow to tell; see [`adapted_keep`].
     pub ratio: Option<f64>,
 }
@@ -44,7 +46,7 @@ pub(crate) fn measure_counted(
     counts: &[TokenCount],
 ) -> Measure {
     let edited_at = newest_edit(path);
-    let answers = billed_answers(path, context, edited_at);
+    let mut answers = billed_answers(path, context, edited_at);
     if profile == Profile::Pi {
         let stored = billed(&answers, counts).unwrap_or_else(|| estimate(context, profile, counts));
         return Measure {
@@ -52,9 +54,20 @@ pub(crate) fn measure_counted(
             stored,
             billed: None,
             estimated: stored,
+            implausible: None,
             ratio: None,
         };
     }
+    let newest = answers.last().copied();
+    let fixed_is_known = context.system.is_some();
+    answers.retain(|answer| {
+        let estimated = counts[..=answer.message].iter().copied().sum();
+        is_plausible(answer.tokens(), estimated, fixed_is_known)
+    });
+    let implausible = newest.filter(|newest| {
+        let used = answers.last().map(|answer| answer.message);
+        used != Some(newest.message)
+    });
     let stored_counts = message_counts(context, &Chars4);
     let stored = billed(&answers, &stored_counts)
         .unwrap_or_else(|| estimate(context, profile, &stored_counts));
@@ -65,6 +78,7 @@ pub(crate) fn measure_counted(
         stored,
         billed,
         estimated,
+        implausible: implausible.map(BilledAnswer::tokens),
         ratio: ratio(context, &answers, counts),
     }
 }
@@ -89,6 +103,29 @@ struct BilledAnswer {
     /// Its place among the messages of the context.
     message: usize,
     usage: Usage,
+}
+
+impl BilledAnswer {
+    fn tokens(self) -> TokenCount {
+        TokenCount(self.usage.context_tokens())
+    }
+}
+
+/// How far billed and estimated tokens may be apart where the context holds the system prompt and the tools, and where
+/// it does not (sessions of other agents).
+const TOLERANCE: (TokenCount, TokenCount) = (TokenCount(4000), TokenCount(50_000));
+
+/// Returns whether a provider can have billed so many tokens for a context of this estimate: the larger is at most twice the
+/// smaller, or at most 4,000 tokens above it; 50,000 where system prompt and tools are not in the context
+/// (`fixed_is_known`). Counts that add up over requests, or leave out what was cached, are not.
+pub fn is_plausible(billed: TokenCount, estimated: TokenCount, fixed_is_known: bool) -> bool {
+    let (low, high) = (billed.min(estimated), billed.max(estimated));
+    let tolerance = if fixed_is_known {
+        TOLERANCE.0
+    } else {
+        TOLERANCE.1
+    };
+    high <= low + low.max(tolerance)
 }
 
 /// Returns the place on the path of the newest entry that changed the context before it.
@@ -136,7 +173,7 @@ pub fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
 fn billed(answers: &[BilledAnswer], counts: &[TokenCount]) -> Option<TokenCount> {
     let newest = answers.last()?;
     let following: TokenCount = counts.iter().skip(newest.message + 1).copied().sum();
-    Some(TokenCount(newest.usage.context_tokens()) + following)
+    Some(newest.tokens() + following)
 }
 
 /// Returns the estimate of every message, the system message in force counted once.
@@ -176,4 +213,77 @@ fn ratio(context: &SessionContext, answers: &[BilledAnswer], counts: &[TokenCoun
     let estimated: TokenCount = grown.iter().copied().sum();
     let billed = newest.usage.context_tokens() as f64 - by_same_model.usage.context_tokens() as f64;
     (estimated.0 >= MINIMUM_GROWTH).then(|| billed / estimated.0 as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use session_model::tokens::TokenCount;
+    use session_model::{build_context, decode_bytes};
+
+    use super::{is_plausible, measure};
+    use crate::rules::Profile;
+
+    #[test]
+    fn a_provider_bills_at_most_twice_or_half_of_the_estimate_where_that_is_much() {
+        let plausible = |billed, estimated, fixed_is_known| {
+            is_plausible(TokenCount(billed), TokenCount(estimated), fixed_is_known)
+        };
+        for (billed, estimated) in [
+            (9000, 5000),
+            (4900, 900),
+            (100_000, 50_000),
+            (50_000, 100_000),
+            (0, 4000),
+        ] {
+            assert!(
+                plausible(billed, estimated, true),
+                "{billed} of {estimated}"
+            );
+        }
+        for (billed, estimated) in [
+            (10_001, 5000),
+            (5100, 900),
+            (100_001, 50_000),
+            (49_999, 100_000),
+            (0, 4001),
+        ] {
+            assert!(
+                !plausible(billed, estimated, true),
+                "{billed} of {estimated}"
+            );
+        }
+        // System prompt and tools of another agent are not in its session.
+        assert!(plausible(40_000, 900, false) && !plausible(60_000, 900, false));
+    }
+
+    #[test]
+    fn figures_that_add_up_over_requests_are_ignored() {
+        let text = "lorem ipsum dolor sit amet ".repeat(2000);
+        let mut lines = vec![json!({"type":"session","version":3,"id":"s","cwd":"/p"})];
+        let messages = [
+            json!({"role":"user","content":text}),
+            json!({"role":"assistant","content":[],"usage":{"input":12_000,"output":5,"totalTokens":12_005},"stopReason":"stop"}),
+            json!({"role":"user","content":"Go on."}),
+            json!({"role":"assistant","content":[],"usage":{"input":400_000,"output":5,"totalTokens":400_005},"stopReason":"stop"}),
+        ];
+        for (at, message) in messages.iter().enumerate() {
+            let parent = at.checked_sub(1).map(|at| format!("e{at}"));
+            lines.push(
+                json!({"type":"message","id":format!("e{at}"),"parentId":parent,"message":message}),
+            );
+        }
+        let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+        let decoded = decode_bytes(format!("{}\n", lines.join("\n")).into_bytes());
+        let path = decoded.tree.path(decoded.tree.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let own = measure(&path, &context, Profile::Own);
+        assert_eq!(own.implausible, Some(TokenCount(400_005)));
+        assert!(
+            own.tokens < TokenCount(13_000) && own.billed.is_some(),
+            "{own:?}"
+        );
+        let pi = measure(&path, &context, Profile::Pi);
+        assert_eq!((pi.tokens, pi.implausible), (TokenCount(400_005), None));
+    }
 }

@@ -1,8 +1,8 @@
 //! A check: old output is pruned, then the context is measured; and the larger model that may take over.
 
 use compaction_core::{
-    ContextShares, PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, plan_prune_for_context,
-    threshold,
+    ContextShares, Measure, PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount,
+    plan_prune_for_context, threshold,
 };
 use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, Timestamp};
 
@@ -23,6 +23,7 @@ impl AgentSession {
         self.prune(point).await;
         let view = self.view();
         let measured = view.measured(&self.path());
+        self.report_implausible(&measured);
         let mut tokens = measured.tokens + self.waiting_tokens(point);
         if view.context.system.is_none() {
             // Not in the session yet, but in the request.
@@ -112,6 +113,18 @@ impl AgentSession {
                 + counter.text(tool.parameters.get())
         });
         counter.text(&self.system_prompt) + tools.sum::<TokenCount>() + self.instructions.tokens()
+    }
+
+    /// Reports once that what the provider reported as billed is not used.
+    fn report_implausible(&self, measured: &Measure) {
+        if let Some(reported) = measured.implausible
+            && self.views.first_implausible()
+        {
+            let estimated = measured.estimated;
+            self.events.notice(format!(
+                "the provider reported {reported} tokens for a context of about {estimated}: such figures are ignored"
+            ));
+        }
     }
 
     /// Returns what takes the room in the context.

@@ -54,6 +54,15 @@ pub(super) struct Views {
     images: RefCell<ToolImages>,
     /// How many damaged lines were reported.
     damaged: Cell<usize>,
+    /// Whether figures of the provider that cannot be true were reported.
+    implausible: Cell<bool>,
+}
+
+impl Views {
+    /// Returns true the first time.
+    pub fn first_implausible(&self) -> bool {
+        !self.implausible.replace(true)
+    }
 }
 
 impl AgentSession {
