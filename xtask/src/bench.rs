@@ -1,17 +1,13 @@
-//! Time and memory compared with a newline scan of the same file and with pi, of trimming, and of a long life; every
-//! measurement in a fresh process.
+//! Time and memory compared with a newline scan of the same file and with pi; every measurement in a fresh process.
 
 mod child;
 mod compacting;
-mod hostile;
 mod import;
-mod live;
 mod measure;
 mod prose;
 mod session;
 mod table;
 mod terminal;
-mod trim;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,17 +22,14 @@ usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
-  --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying,
-                  hostile: sessions made to be slow, import: sessions of other agents, live: thousands of turns,
+  --only PART     sessions, compact: planning and applying, import: sessions of other agents,
                   or terminal: first screens and keys
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
-  --program FILE  measure this agent-cli, with --only terminal, live or import, instead of building one";
+  --program FILE  measure this agent-cli, with --only terminal or import, instead of building one";
 
 /// What can be measured, in the order of the report.
-const PARTS: [&str; 7] = [
-    "sessions", "trim", "compact", "hostile", "import", "live", "terminal",
-];
+const PARTS: [&str; 4] = ["sessions", "compact", "import", "terminal"];
 
 struct Options {
     sizes: Vec<usize>,
@@ -70,11 +63,8 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 fn measure(part: &str, options: &Options) -> Outcome<Table> {
     match part {
-        "trim" => trim::measure(&build_child()?, options.runs),
         "compact" => compacting::measure(&build_child()?, &folder(), options.runs),
-        "hostile" => hostile::measure(&build_child()?, &folder(), options.runs),
         "import" => import::measure(&options.program()?, &folder(), options.runs),
-        "live" => live::measure(&options.program()?),
         "terminal" => {
             let file = session::session(&folder(), 100_000);
             let file = file.map_err(|error| error.to_string())?;

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, cargo, example, example_session, root, succeed, target};
 use crate::tidy::{Dependencies, packages};
-use crate::{browser, conformance, e2e_llm, editor, integrations, rpc_client, tool_server};
+use crate::{
+    browser, conformance, e2e_llm, editor, endure, fuzz, integrations, rpc_client, tool_server,
+};
 
 /// The whole run is meant to take at most this long on two cores.
 const GOAL: Duration = Duration::from_mins(15);
@@ -20,7 +22,7 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 16] = [
+const STEPS: [Step; 18] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
@@ -51,6 +53,14 @@ const STEPS: [Step; 16] = [
         succeed(cargo(&["test"]).args(of))
     }),
     ("examples", |_| examples()),
+    ("endurance", |_| endure::run(&[])),
+    ("fuzz", |skipped| match fuzz::missing() {
+        Some(what) => {
+            skipped.push(format!("fuzz: {what}"));
+            Ok(())
+        }
+        None => fuzz::run(&[]),
+    }),
     ("rpc client", |_| rpc_client::run()),
     ("page in a browser", |skipped| match browser::missing() {
         Some(program) => {

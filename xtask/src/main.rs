@@ -8,6 +8,8 @@ mod conformance;
 mod dist;
 mod e2e_llm;
 mod editor;
+mod endure;
+mod fuzz;
 mod integrations;
 mod links;
 mod models;
@@ -36,9 +38,12 @@ cargo xtask COMMAND
                 package index); also: tool-server own
   editor        drive `agent-cli acp` with the client of the protocol's library (needs crates.io the first time)
   browser       look at an exported page in a headless Chromium (needs chromium and chromedriver)
+  endure        kill and stop processes that share sessions, on full and read-only disks: nothing acknowledged may be
+                lost; --minutes N (2), --seed N
+  fuzz          fuzz what comes from outside; --seconds N (60), names of formats (needs nightly Rust and cargo-fuzz)
   dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
-  bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns
+  bench         time and memory compared with a newline scan and with pi, as ratios
 ";
 
 fn main() -> ExitCode {
@@ -55,6 +60,8 @@ fn main() -> ExitCode {
         Some("tool-server") => tool_server::run(rest),
         Some("browser") => browser::run(),
         Some("editor") => editor::run(),
+        Some("endure") => endure::run(rest),
+        Some("fuzz") => fuzz::run(rest),
         Some("dist") => dist::run(rest),
         Some("picture") => picture::run(),
         Some("bench") => bench::run(rest),

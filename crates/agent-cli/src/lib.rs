@@ -15,6 +15,8 @@ mod output_filter;
 mod read_report;
 mod ui;
 
+#[doc(hidden)]
+pub use commands::mcp_call;
 pub use commands::run_program;
 
 /// The command line, for programs that describe it.

@@ -92,5 +92,5 @@ pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};
 pub use wire::{
     ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, Platform, ProviderCompat,
-    ReasoningField,
+    ReasoningField, decode_stream,
 };

@@ -6,20 +6,16 @@ use std::path::Path;
 use std::time::Instant;
 
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
-use session_model::{
-    CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, RoleOrder, Wording,
-    build_context, convert_to_llm, pair_calls,
-};
+use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
 use session_store::{SessionFile, SessionWriter, SyncPolicy};
 
-use super::live::peak_kilobytes;
-use super::{compacting, trim};
+use super::compacting;
 use crate::run::Outcome;
 
 /// As large as the blocks that sessions are read in.
 const BLOCK: usize = 512 * 1024;
 
-/// Measures `KIND FILE` (or `trim OUTPUTSxBYTES`) and prints one line of JSON.
+/// Measures `KIND FILE` and prints one line of JSON.
 pub fn run(arguments: &[String]) -> Outcome {
     let [kind, file] = arguments else {
         return Err("usage: bench-child KIND FILE".to_owned());
@@ -34,17 +30,23 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Returns the most memory that was resident, where the system tells.
+pub fn peak_kilobytes(pid: impl std::fmt::Display) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let mut lines = status.lines();
+    let line = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
+}
+
 /// Returns nanoseconds and an answer to compare with the peer's.
 fn measure(kind: &str, file: &Path) -> Outcome<(u64, u64)> {
     match kind {
-        "trim" => trim::child(&file.to_string_lossy()),
         "idle" => timed(|| Ok(0)),
         "scan" => timed(|| scan(file)),
         "open" => timed(|| Ok(open(file)?.tree().len() as u64)),
         "context" => timed(|| context(file)),
         "plan" => timed(|| plan(file)),
         "compact" => compact(file),
-        "pair" => pair(file),
         "append" => append(file, SyncPolicy::Never),
         "append-synced" => append(file, SyncPolicy::Always),
         _ => Err(format!("cannot measure {kind}")),
@@ -98,16 +100,6 @@ fn plan(file: &Path) -> Outcome<u64> {
     let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
     let plan = plan.map_err(|error| error.to_string())?;
     Ok(plan.entries.len() as u64)
-}
-
-/// Pairs the calls and results of a context; returns how many messages there are then.
-fn pair(file: &Path) -> Outcome<(u64, u64)> {
-    let session = open(file)?;
-    let path = session.tree().path(session.tree().leaf());
-    let context = build_context(&path, ContextRules::Own);
-    let messages = context.messages().map(|(_, message)| message);
-    let messages = convert_to_llm(messages, Wording::Own);
-    timed(|| Ok(pair_calls(messages, RoleOrder::Any).0.len() as u64))
 }
 
 /// Compacts an open session with the extractive summarizer; nothing is written.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::live::peak_kilobytes;
+use super::child::peak_kilobytes;
 use super::table::{cell, megabytes, millis, quotient};
 use crate::run::{Outcome, output, root, without_settings};
 

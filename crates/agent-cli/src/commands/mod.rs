@@ -49,6 +49,8 @@ mod welcome;
 
 use output::{Destination, Opened, migrated};
 
+pub use mcp::mcp_call;
+
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};

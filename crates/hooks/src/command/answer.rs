@@ -62,7 +62,11 @@ impl HookAnswer {
     }
 
     /// Reads what a hook wrote: white space, or one JSON object.
-    pub(crate) fn read(event: &HookEvent<'_>, stdout: &[u8]) -> Result<Self, HookError> {
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    #[doc(hidden)]
+    pub fn read(event: &HookEvent<'_>, stdout: &[u8]) -> Result<Self, HookError> {
         let point = event.point();
         if stdout.trim_ascii().is_empty() {
             return Ok(Self::nothing(point));

@@ -228,29 +228,15 @@ impl HttpProvider {
 
     fn encode(&self, request: &Request) -> (RawJson, Box<dyn Decode>) {
         let target = self.target();
-        match self.provider.wire {
-            ApiProtocol::Responses => (
-                responses::encode(request, &target),
-                Box::new(responses::Decoder::default()),
-            ),
-            ApiProtocol::Chat => (
-                chat::encode(request, &target),
-                Box::new(chat::Decoder::new()),
-            ),
-            ApiProtocol::Messages => (
-                messages::encode(request, &target),
-                Box::new(messages::Decoder::new()),
-            ),
-            ApiProtocol::Gemini => (
-                gemini::encode(request, &target),
-                Box::new(gemini::Decoder::new()),
-            ),
+        let body = match self.provider.wire {
+            ApiProtocol::Responses => responses::encode(request, &target),
+            ApiProtocol::Chat => chat::encode(request, &target),
+            ApiProtocol::Messages => messages::encode(request, &target),
+            ApiProtocol::Gemini => gemini::encode(request, &target),
             #[cfg(feature = "bedrock")]
-            ApiProtocol::Converse => (
-                converse::encode(request, &target),
-                Box::new(converse::Decoder::new()),
-            ),
-        }
+            ApiProtocol::Converse => converse::encode(request, &target),
+        };
+        (body, self.provider.wire.decoder())
     }
 }
 

@@ -57,6 +57,18 @@ impl ApiProtocol {
         }
     }
 
+    /// Returns the decoder of one answer.
+    pub(crate) fn decoder(self) -> Box<dyn Decode> {
+        match self {
+            Self::Responses => Box::new(responses::Decoder::default()),
+            Self::Chat => Box::new(chat::Decoder::new()),
+            Self::Messages => Box::new(messages::Decoder::new()),
+            Self::Gemini => Box::new(gemini::Decoder::new()),
+            #[cfg(feature = "bedrock")]
+            Self::Converse => Box::new(converse::Decoder::new()),
+        }
+    }
+
     /// Returns the name that sessions of the pi family use in `api`.
     pub const fn api(self) -> &'static str {
         match self {
@@ -204,6 +216,21 @@ pub(crate) enum WireError {
     Malformed(String),
     /// The stream ended without its closing event.
     EndedEarly,
+}
+
+/// Returns what the `data` of each server-sent event means, up to the first that cannot be read.
+#[doc(hidden)]
+pub fn decode_stream<'a>(wire: ApiProtocol, data: impl IntoIterator<Item = &'a str>) -> Vec<Event> {
+    let mut decoder = wire.decoder();
+    let mut events = Vec::new();
+    for data in data {
+        match decoder.data(data) {
+            Ok(more) => events.extend(more),
+            Err(_) => return events,
+        }
+    }
+    events.extend(decoder.end().ok().flatten());
+    events
 }
 
 /// Turns the events of a stream into [`Event`]s. Unknown events and fields are passed over.

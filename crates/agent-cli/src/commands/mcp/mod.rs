@@ -86,6 +86,21 @@ pub(super) fn run(args: &McpArgs, global: &Global) -> Result<Outcome, Error> {
     Ok(Outcome::done(&json!({}), String::new()))
 }
 
+/// Runs a call of a tool on a session, without writing.
+///
+/// # Errors
+/// What is wrong with the call, in words.
+#[doc(hidden)]
+pub fn mcp_call(session: &Path, name: &str, call: &JsonObject) -> Result<String, String> {
+    let state = State {
+        finder: Finder::of_process(None).map_err(|error| error.to_string())?,
+        folder: PathBuf::from("."),
+        session: Some(session.to_owned()),
+        allow_write: false,
+    };
+    state.call(name, call)
+}
+
 struct Server {
     state: Arc<State>,
     room: Arc<Semaphore>,
