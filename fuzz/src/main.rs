@@ -3,7 +3,6 @@
 
 #![no_main]
 
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::LazyLock;
@@ -19,7 +18,7 @@ use futures_util::future::LocalBoxFuture;
 use hooks::{HookAnswer, HookPoint, SampleSession};
 use llm_providers::{ApiProtocol, CancellationToken, Redactor, Script, decode_stream};
 use serde_json::{Value, json};
-use session_import::{Format, Input, Origin, Target};
+use session_import::{Format, Input, Origin};
 use session_model::{RoleOrder, SessionTree, build_context, check_pairs, decode_bytes};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
@@ -50,7 +49,9 @@ static FORMAT: LazyLock<fn(&[u8])> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_FORMAT").unwrap_or_default();
     let found = FORMATS.iter().find(|(known, _)| *known == name);
     let names = || FORMATS.iter().map(|(name, _)| *name).collect::<Vec<_>>();
-    found.unwrap_or_else(|| panic!("FUZZ_FORMAT must be one of {}", names().join(", "))).1
+    found
+        .unwrap_or_else(|| panic!("FUZZ_FORMAT must be one of {}", names().join(", ")))
+        .1
 });
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| FORMAT(bytes));
@@ -60,7 +61,8 @@ fn session(bytes: &[u8]) {
     let path = tree.path(tree.leaf());
     let context = build_context(&path, Profile::Own.context_rules());
     let (messages, _) = context.to_llm(RoleOrder::Any);
-    assert_eq!(check_pairs(&messages, RoleOrder::Any), []);
+    let unpaired = check_pairs(&messages, RoleOrder::Any);
+    assert!(unpaired.is_empty(), "{unpaired:?}");
     for kept in [0, context.entries.len()] {
         let _ = Outline::of(&path, &context, kept);
     }
@@ -88,7 +90,9 @@ fn page(tree: &SessionTree) -> String {
 
 /// No text of a session becomes a script, a frame or something to load.
 fn html(bytes: &[u8]) {
-    let active = |html: &str| ["<script", "<iframe", "<link", "<object", " src=\"h"].map(|tag| html.matches(tag).count());
+    let active = |html: &str| {
+        ["<script", "<iframe", "<link", "<object", " src=\"h"].map(|tag| html.matches(tag).count())
+    };
     static EMPTY: LazyLock<String> = LazyLock::new(|| page(&decode_bytes(Vec::new()).tree));
     let html = page(&decode_bytes(bytes.to_vec()).tree);
     assert_eq!(active(&html), active(&EMPTY));
@@ -96,14 +100,16 @@ fn html(bytes: &[u8]) {
 
 fn import(format: Format, bytes: &[u8]) {
     let input = Input::of_bytes(bytes.to_vec());
-    let (origin, none) = (Origin::default(), &|_: &str| None);
+    let (origin, none) = (Origin::default(), &|_: &str| None::<Input>);
     let mut lines = Vec::new();
     if session_import::import(format, &input, &origin, none, &mut lines).is_ok() {
         let tree = decode_bytes(lines).tree;
         let _ = build_context(&tree.path(tree.leaf()), Profile::Own.context_rules());
     }
     let mut lines = Vec::new();
-    if let Ok((_, later)) = session_import::import_without_results(format, &input, &origin, none, &mut lines) {
+    if let Ok((_, later)) =
+        session_import::import_without_results(format, &input, &origin, none, &mut lines)
+    {
         for line in lines.split(|byte| *byte == b'\n') {
             let _ = later.line(line);
         }
@@ -113,11 +119,17 @@ fn import(format: Format, bytes: &[u8]) {
 fn settings(bytes: &[u8]) {
     static FILE: LazyLock<PathBuf> = LazyLock::new(|| scratch().join("settings.json"));
     std::fs::write(&*FILE, bytes).expect("a folder for temporary files");
-    let sources = agent_settings::Sources { file: Some(FILE.clone()), ..Default::default() };
+    let sources = agent_settings::Sources {
+        file: Some(FILE.clone()),
+        ..Default::default()
+    };
     let _ = agent_settings::load_layers(&sources);
     if let Ok(text) = std::str::from_utf8(bytes) {
         let set = text.lines().map(str::to_owned).collect();
-        let _ = agent_settings::load_layers(&agent_settings::Sources { set, ..Default::default() });
+        let _ = agent_settings::load_layers(&agent_settings::Sources {
+            set,
+            ..Default::default()
+        });
     }
 }
 
@@ -125,22 +137,24 @@ fn script(bytes: &[u8]) {
     let _ = std::str::from_utf8(bytes).map(Script::parse);
 }
 
-thread_local! {
-    static RUNTIME: RefCell<Runtime> = RefCell::new(Builder::new_current_thread().enable_time().build().expect("a runtime"));
-}
-
 /// Runs a future that must end.
 fn run(future: impl Future<Output = ()>) {
-    RUNTIME.with_borrow_mut(|runtime| runtime.block_on(future));
+    thread_local! {
+        static RUNTIME: Runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    }
+    RUNTIME.with(|runtime| runtime.block_on(future));
 }
 
 /// Returns a session in memory, without tools, whose model says little.
 fn in_memory() -> (BuiltSession, SessionHandle, EventReceiver) {
-    static SCRIPT: LazyLock<Script> =
-        LazyLock::new(|| Script::parse(&"{\"answer\":{\"text\":\"done\"}}\n".repeat(9)).expect("a script"));
+    static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
+        Script::parse(&"{\"answer\":{\"text\":\"done\"}}\n".repeat(9)).expect("a script")
+    });
     let models = LiveModels::of_script(&SCRIPT.play(0, 0), TokenCount(128_000));
     let workspace = Workspace::open(&scratch()).expect("a folder");
-    AgentSession::builder(workspace, models).tools(Toolbox::default()).build()
+    AgentSession::builder(workspace, models)
+        .tools(Toolbox::none())
+        .build()
 }
 
 fn scratch() -> PathBuf {
@@ -154,7 +168,11 @@ impl agent_rpc::Host for Host {
         Err("there are no others".to_owned())
     }
 
-    fn document<'a>(&'a self, _: agent_rpc::Document, _: &'a Snapshot) -> LocalBoxFuture<'a, Result<Value, String>> {
+    fn document<'a>(
+        &'a self,
+        _: agent_rpc::Document,
+        _: &'a Snapshot,
+    ) -> LocalBoxFuture<'a, Result<Value, String>> {
         Box::pin(async { Ok(json!({})) })
     }
 }
@@ -167,9 +185,18 @@ fn rpc(bytes: &[u8]) {
             let _ = sender.try_send(agent_rpc::Line::Whole(line.to_vec()));
         }
         drop(sender);
-        let driven = agent_rpc::Session { handle, events, redactor: Redactor::default().into() };
+        let driven = agent_rpc::Session {
+            handle,
+            events,
+            redactor: Redactor::default().into(),
+        };
         let output = agent_rpc::Output::new(std::io::sink());
-        let driving = agent_rpc::drive(driven, Rc::new(Host), (lines, output), CancellationToken::new());
+        let driving = agent_rpc::drive(
+            driven,
+            Rc::new(Host),
+            (lines, output),
+            CancellationToken::new(),
+        );
         let _ = tokio::join!(session.run(), driving);
     });
 }
@@ -179,7 +206,12 @@ struct Sessions;
 impl agent_acp::Sessions for Sessions {
     fn open(&self, opening: &agent_acp::Opening) -> Result<agent_acp::Opened, String> {
         let (session, handle, events) = in_memory();
-        Ok(agent_acp::Opened { session, handle, events, cwd: opening.cwd.clone() })
+        Ok(agent_acp::Opened {
+            session,
+            handle,
+            events,
+            cwd: opening.cwd.clone(),
+        })
     }
 
     fn list(&self, _: Option<&Path>) -> Result<Vec<agent_acp::Listed>, String> {
@@ -197,7 +229,11 @@ fn acp(bytes: &[u8]) {
             for line in bytes.split(|byte| *byte == b'\n').take(1000) {
                 // The id of a session is known once it is open.
                 let line = String::from_utf8_lossy(line).replace("SESSION", &session);
-                if sender.send(agent_acp::Line::Whole(line.into_bytes())).await.is_err() {
+                if sender
+                    .send(agent_acp::Line::Whole(line.into_bytes()))
+                    .await
+                    .is_err()
+                {
                     return;
                 }
                 for _ in 0..20 {
@@ -225,7 +261,7 @@ fn mcp(bytes: &[u8]) {
         return;
     };
     if let (Some(name), Some(arguments)) = (name.as_str(), arguments.as_object()) {
-        let session = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/session/compacted.jsonl");
+        let session = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/session/summaries.jsonl");
         let _ = agent_cli::mcp_call(&session, name, arguments);
     }
 }
@@ -233,7 +269,10 @@ fn mcp(bytes: &[u8]) {
 fn hook(bytes: &[u8]) {
     let session = SampleSession::default();
     let samples = session.samples().expect("samples");
-    for event in HookPoint::ALL.iter().filter_map(|point| samples.event(*point)) {
+    for event in HookPoint::ALL
+        .iter()
+        .filter_map(|point| samples.event(*point))
+    {
         let _ = HookAnswer::read(&event, bytes).map(|answer| answer.to_string());
     }
 }

@@ -372,3 +372,24 @@ fn note(document: &Value, text: &str, acknowledged: &mut BTreeSet<String>) {
         acknowledged.insert(text.to_owned());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{BTreeSet, json, note};
+
+    #[test]
+    fn what_is_written_is_acknowledged_and_what_failed_is_not() {
+        let mut acknowledged = BTreeSet::new();
+        for document in [
+            json!({"type": "queued", "id": "q1", "text": "t"}),
+            json!({"type": "answer", "entry_id": "e1"}),
+            json!({"type": "auto_compaction_end", "result": null}),
+            json!({"type": "response", "command": "label", "success": false}),
+            json!({"compaction_entry_id": "e2", "summary": "s"}),
+            json!({"error": {"message": "m"}}),
+        ] {
+            note(&document, "t", &mut acknowledged);
+        }
+        assert_eq!(acknowledged, ["e1", "e2", "q1", "t"].map(str::to_owned).into());
+    }
+}
