@@ -150,7 +150,7 @@ fn in_memory() -> (BuiltSession, SessionHandle, EventReceiver) {
     static SCRIPT: LazyLock<Script> = LazyLock::new(|| {
         Script::parse(&"{\"answer\":{\"text\":\"done\"}}\n".repeat(9)).expect("a script")
     });
-    let models = LiveModels::of_script(&SCRIPT.play(0, 0), TokenCount(128_000));
+    let models = LiveModels::of_script(&SCRIPT.clone().play(0, 0), TokenCount(128_000));
     let workspace = Workspace::open(&scratch()).expect("a folder");
     AgentSession::builder(workspace, models)
         .tools(Toolbox::none())
