@@ -390,6 +390,9 @@ mod tests {
         ] {
             note(&document, "t", &mut acknowledged);
         }
-        assert_eq!(acknowledged, ["e1", "e2", "q1", "t"].map(str::to_owned).into());
+        assert_eq!(
+            acknowledged,
+            ["e1", "e2", "q1", "t"].map(str::to_owned).into()
+        );
     }
 }

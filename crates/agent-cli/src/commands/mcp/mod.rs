@@ -97,6 +97,7 @@ pub fn mcp_call(session: &Path, name: &str, call: &JsonObject) -> Result<String,
         folder: PathBuf::from("."),
         session: Some(session.to_owned()),
         allow_write: false,
+        filter: OutputFilter::of(None, Secrets::Hidden),
     };
     state.call(name, call)
 }

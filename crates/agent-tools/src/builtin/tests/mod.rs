@@ -13,9 +13,7 @@ mod search;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 
-use llm_providers::CancellationToken;
 use serde_json::Value;
 use session_model::ToolCall;
 use session_model::json::RawJson;
@@ -24,7 +22,7 @@ use tempfile::TempDir;
 use crate::approval::Approvals;
 
 use crate::workspace::ResolvedPath;
-use crate::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
+use crate::{ToolContext, ToolOutput, Toolbox, Workspace};
 
 /// A workspace `work` beside a folder `outside`.
 struct TestWorkspace {
