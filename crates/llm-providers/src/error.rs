@@ -39,6 +39,11 @@ pub enum ProviderErrorKind {
 }
 
 impl ProviderErrorKind {
+    /// Returns true when a service may answer so because it does not take its own earlier history back.
+    pub const fn may_refuse_history(self) -> bool {
+        matches!(self, Self::InvalidRequest | Self::ThinkingRejected)
+    }
+
     /// Returns true when the same request may succeed later on the same model.
     pub const fn is_transient(self) -> bool {
         match self {

@@ -333,11 +333,11 @@ fn complete_answer_above_the_known_window_is_kept() {
 }
 
 #[test]
-fn done_without_a_finish_reason_is_an_interruption() {
+fn done_without_a_finish_reason_is_malformed() {
     let piece = r#"{"choices":[{"delta":{"content":"half an ans"}}]}"#;
     let reply = streams::sse_reply(&[piece, "[DONE]"]);
     let error = Asked::on(ApiProtocol::Chat)
         .answered(reply)
         .expect_err("no answer");
-    assert_eq!(error.kind, ProviderErrorKind::Interrupted);
+    assert_eq!(error.kind, ProviderErrorKind::Malformed);
 }

@@ -211,7 +211,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.keepRecentTokens
-      meaning   Tokens of recent entries that stay verbatim; at most half the threshold.
+      meaning   Tokens of recent entries that stay verbatim; with system prompt and tools at most half the threshold, or a quarter of what these leave.
       allowed   a whole number, at least 1
       default   20000
       value     400 ([DIR]/.agent-cli/settings.json, line 2)
@@ -231,7 +231,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.reserveTokens
-      meaning   Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
+      meaning   Tokens kept free for the answer, 16384 unless set; at least 15% of the window, and less where that is more than half of it.
       allowed   a whole number, at least 1
       default   none
       value     none (default)
@@ -357,6 +357,9 @@ fn help_of_config() {
           --settings <FILE>    Read one more settings file, on top of the global and the project's;
                                --set goes on top of all
           --profile <PROFILE>  Whose rules to follow [default: own] [possible values: own, pi]
+          --show-secrets       Print keys and private text too. Unless given, the values of variables
+                               that hold keys, and what has the form of a key, are hidden in everything
+                               that is printed and exported
     ");
 }
 

@@ -14,7 +14,9 @@ fn busy() -> Reply {
 
 #[test]
 fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
-    let env = TestEnv::sample();
+    let env = TestEnv::new();
+    // No tool has run, so nothing can be pruned.
+    env.session("s.jsonl", "u:300 a:1200 u:300 a:1200 u:300 a:600");
     let list = r#"compaction.strategy=["off","handoff","prune-only","extractive"]"#;
     let from_settings = ["--set", list];
     let named = ["--strategy", "prune-only, extractive"];

@@ -48,7 +48,7 @@ pub fn script() -> String {
     let header = json!({
         "script": 1,
         "name": "reader",
-        "window": 16_384,
+        "window": 8_192,
         "max_output": 2048,
         "settings": {"compaction": {"keepRecentTokens": 3000, "extractivePercent": 1}},
     });

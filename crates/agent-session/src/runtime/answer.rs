@@ -94,7 +94,7 @@ impl AgentSession {
             }
             let mut received = asking.ask(&request).await;
             if let (Some(readable), Err(error)) = (readable, &received.0)
-                && error.kind == ProviderErrorKind::InvalidRequest
+                && error.kind.may_refuse_history()
             {
                 asking.events.notice(format!(
                     "{error}; the readable summary takes the place of the native history"

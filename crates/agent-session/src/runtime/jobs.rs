@@ -53,6 +53,12 @@ impl AgentSession {
         cancels.any(CancellationToken::is_cancelled)
     }
 
+    pub(super) fn idle_time(&self) -> Option<Duration> {
+        let settings = &self.compaction;
+        let after = Duration::from_secs(settings.idle_timeout_seconds);
+        settings.idle_enabled.then_some(after)
+    }
+
     /// Lets `work` run; the token that it is given ends it.
     pub(super) fn start<F>(&mut self, job: Job, work: impl FnOnce(CancellationToken) -> F)
     where

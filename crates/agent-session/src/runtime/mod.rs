@@ -47,7 +47,6 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use compaction_core::{Settings, Strategy};
 use futures_util::stream::FuturesUnordered;
@@ -266,9 +265,15 @@ impl AgentSession {
         let mut telling = pin!(notifications.run());
         let mut announced = false;
         let mut commanded = true;
+        // What ended while nobody read: nothing follows it before somebody does.
+        let mut ended = None;
         while !self.closed {
             // The bounds: see the module `channel`.
             let works = self.has_room() || self.stops();
+            if works && let Some((job, done)) = ended.take() {
+                self.finish(job, done).await;
+                continue;
+            }
             let listens = !self.events.is_full(2);
             tokio::select! {
                 biased;
@@ -284,10 +289,9 @@ impl AgentSession {
                     }
                 },
                 Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done).await,
-                () = tokio::time::sleep(jobs::BEHIND), if !works && !self.jobs.is_empty() => {
-                    if let Some(Some((job, done))) = self.jobs.next().now_or_never() {
-                        self.finish(job, done).await;
-                    }
+                // Time limits of what runs hold although nobody reads.
+                () = tokio::time::sleep(jobs::BEHIND), if !works && ended.is_none() && !self.jobs.is_empty() => {
+                    ended = self.jobs.next().now_or_never().flatten();
                 }
             }
         }
@@ -422,12 +426,6 @@ impl AgentSession {
             cost_usd: spent.cost_usd,
             compactions: self.waits.total,
         }
-    }
-
-    fn idle_time(&self) -> Option<Duration> {
-        let settings = &self.compaction;
-        let after = Duration::from_secs(settings.idle_timeout_seconds);
-        settings.idle_enabled.then_some(after)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use compaction_core::{CompactionPlan, Profile, Summarizer, TokenCount};
 use llm_providers::{
-    NativeAnswer, NativeForm, NativeHistory, NativeRequest, Progress, ProviderError,
-    ProviderErrorKind, Request, compact_native,
+    NativeAnswer, NativeForm, NativeHistory, NativeRequest, Progress, ProviderError, Request,
+    compact_native,
 };
 use session_model::json::{RawJson, member};
 use session_model::{SessionContext, Usage};
@@ -34,7 +34,7 @@ pub(super) async fn compact(
     let mut before = start.tokens;
     let answer = match ask(start.request, form, candidate, run).await {
         // An opaque item that the provider does not take any more is dropped for the readable summary.
-        Err(error) if replays && error.kind == ProviderErrorKind::InvalidRequest => {
+        Err(error) if replays && error.kind.may_refuse_history() => {
             (run.watch)(SummaryStep::NativeRefused(&error));
             before = None;
             ask(request_for(candidate, false).request, form, candidate, run).await?

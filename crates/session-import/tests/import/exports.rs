@@ -104,6 +104,7 @@ fn pi_gets_each_entry_once_and_calls_with_their_results() {
     ");
     insta::assert_debug_snapshot!(report.losses, @r#"
     {
+        "entry that cannot be read": 1,
         "entry that is written twice": 1,
         "result without its call": 1,
     }

@@ -41,7 +41,7 @@ fn recall_and_reading_take_less_than_400_tokens() {
 fn calls_become_arguments() {
     assert_snapshot!(line("recall", json!({ "query": "--flag x", "regex": true, "limit": 3 })), @"agent-cli recall --for-tools --limit=3 --regex -- s.jsonl --flag x");
     assert_snapshot!(line("recall", json!({ "query": "x", "regex": false, "session": "ab" })), @"agent-cli recall --for-tools -- s.jsonl x");
-    assert_snapshot!(line("pin", json!({ "text": "--remove" })), @"agent-cli pin --in-place --text=--remove -- s.jsonl");
+    assert_snapshot!(line("pin", json!({ "text": "--remove" })), @"agent-cli pin --in-place --by-model --text=--remove -- s.jsonl");
     assert_snapshot!(line("recall", json!({})), @"error: query: is missing");
     assert_snapshot!(line("loss", json!({ "out": "x" })), @"error: out: loss has no such argument");
     assert_snapshot!(line("recall", json!({ "query": {} })), @"error: query: cannot be {}");

@@ -52,7 +52,10 @@ impl SessionSource {
             return open(&path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?);
         }
         let fork = |path: &Path| -> Result<Self, Error> {
-            Ok(Self::Fork(Box::new(open_session(path)?.into_file())))
+            let source = open_session(path)?;
+            // A copy has no line that cannot be read.
+            source.report().report(&mut serde_json::Value::Null);
+            Ok(Self::Fork(Box::new(source.into_file())))
         };
         let named = |name: &str| Finder::of_process(Some(root))?.named(name, here);
         // The session of another agent stays as it is.

@@ -13,7 +13,7 @@ fn a_stream_that_is_done_without_a_reason_is_an_error() {
     let bench = Bench::replying(vec![streams::sse_reply(&[&chunk, "[DONE]"])]);
     // It may have been cut off.
     let error = bench.fails(&[]);
-    assert!(error.starts_with("[interrupted]\n"), "{error}");
+    assert!(error.starts_with("[malformed]\n"), "{error}");
 }
 
 #[test]
