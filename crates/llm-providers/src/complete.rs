@@ -53,7 +53,7 @@ pub async fn complete(
                 // Above what a minute allows, only a smaller request helps.
                 if error
                     .token_limit
-                    .is_some_and(|limit| limit < request_tokens(request))
+                    .is_some_and(|limit| limit.get() < request_tokens(request))
                 {
                     error.kind = ProviderErrorKind::ContextOverflow;
                 }

@@ -1,6 +1,7 @@
 //! The one error type of providers.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use session_model::Usage;
@@ -119,9 +120,9 @@ pub struct ProviderError {
     /// How long the service asks to wait.
     pub retry_after: Option<Duration>,
     /// The most input tokens a minute, where the service names them in refusing a request for its rate.
-    pub token_limit: Option<u64>,
+    pub token_limit: Option<NonZeroU64>,
     /// What was said, cut to a bounded excerpt.
-    pub message: String,
+    pub message: Box<str>,
     /// What was billed all the same, where that is known.
     pub usage: Option<Box<Usage>>,
     /// Whether there was no connection, and the service has never answered in this process: its address may be wrong.
@@ -146,7 +147,7 @@ impl ProviderError {
             request_id: None,
             retry_after: None,
             token_limit: None,
-            message: excerpt,
+            message: excerpt.into(),
             usage: None,
             first_contact: false,
         }

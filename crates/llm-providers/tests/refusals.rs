@@ -140,7 +140,7 @@ fn an_answer_in_another_protocol_is_an_error_about_the_protocol() {
         let want = format!(
             "no event of the answer has the form of the protocol {wire}; check providers.lab.wire"
         );
-        assert_eq!(error.message, want);
+        assert_eq!(*error.message, *want);
     }
     let missing = said(json!({"wire": "messages"}), "", 404, "Not Found");
     assert!(missing.contains("providers.lab.wire"), "{missing}");

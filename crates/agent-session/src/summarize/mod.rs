@@ -217,7 +217,7 @@ impl Run<'_> {
             way: candidate.way.name(),
             kind: failure.kind(),
             message: match provider {
-                Some(error) => error.message.clone(),
+                Some(error) => error.message.to_string(),
                 None => failure.to_string(),
             },
             status: provider.and_then(|error| error.status),

@@ -25,7 +25,7 @@ impl HttpProvider {
             Platform::Vertex => self.vertex_advice(&error),
         };
         if let Some(advice) = advice.or_else(|| self.advice(&error)) {
-            error.message = format!("{}; {advice}", error.message.trim_end_matches('.'));
+            error.message = format!("{}; {advice}", error.message.trim_end_matches('.')).into();
         }
         error
     }

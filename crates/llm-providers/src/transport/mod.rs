@@ -10,6 +10,7 @@ mod lines;
 mod openai;
 mod record;
 
+use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -300,7 +301,7 @@ impl Call {
                 let classified = classify(Some(facts.status), body);
                 ProviderError {
                     retry_after: facts.retry_after.or(classified.retry_after),
-                    token_limit: classified.token_limit,
+                    token_limit: classified.token_limit.and_then(NonZeroU64::new),
                     ..self.error(classified.kind, &classified.message)
                 }
             }
