@@ -1,5 +1,5 @@
 //! Cancellation by the user: Ctrl-C, SIGTERM and SIGHUP end the program, but never in the middle of a write. A command
-//! that waits for others or has begun to write is told instead, and ends by itself.
+//! that waits for others or has begun to write notices it, and ends by itself.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};

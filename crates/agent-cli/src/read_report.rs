@@ -64,7 +64,7 @@ impl ReadReport {
         let label = severity_label(Severity::Warning);
         tell(&format!("{label} {}", clean(&text)));
         if let Some(members) = document.as_object_mut() {
-            members.insert("damaged_lines".to_owned(), json!(self.damaged));
+            members.insert("damaged_lines".to_owned(), json!(self.damaged.len()));
         }
     }
 }

@@ -332,7 +332,7 @@ fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>, report: Opti
     );
 }
 
-/// Whether an outcome is printed, which holds standard output, perhaps for as long as nobody reads it.
+/// Whether an outcome is being printed, which locks standard output until a reader takes it.
 static PRINTS: AtomicBool = AtomicBool::new(false);
 
 fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {

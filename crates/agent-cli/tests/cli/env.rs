@@ -172,6 +172,17 @@ impl TestEnv {
         self.output(self.command(BINARY).args(arguments))
     }
 
+    /// Returns the names of all commands, as the help lists them.
+    pub fn commands(&self) -> Vec<String> {
+        let help = self.run(&["--help"]).success();
+        let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+        let lines = lines.take_while(|line| !line.is_empty());
+        let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        names
+            .filter_map(|line| line.split_whitespace().next().map(str::to_owned))
+            .collect()
+    }
+
     /// Runs the program with options after the arguments.
     pub fn run_with(&self, arguments: &[&str], options: &[&str]) -> Output {
         self.run(&[arguments, options].concat())

@@ -227,11 +227,8 @@ fn without_inserted(page: &str) -> String {
 
 #[test]
 fn each_command_is_known_to_quote_the_user_or_not() {
-    let help = TestEnv::new().run(&["--help"]).success();
-    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let commands = commands.take_while(|line| !line.is_empty());
-    for line in commands.filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let command = line.split_whitespace().next().unwrap_or_default();
+    for command in TestEnv::new().commands() {
+        let command = command.as_str();
         let is_known =
             OTHERS.contains(&command) || QUOTING.iter().any(|(quoting, _)| *quoting == command);
         assert!(

@@ -91,11 +91,13 @@ impl AgentSession {
 
     /// Reports damaged lines that were not reported yet.
     fn report_damage(&self) {
-        let damaged = self.store.tree().damaged_lines();
-        if damaged.len() > self.views.damaged.replace(damaged.len()) {
-            let file = self.path_name().unwrap_or_default();
-            self.events
-                .notice(damaged_lines(&damaged, &file).unwrap_or_default());
+        let tree = self.store.tree();
+        let count = tree.damaged_count();
+        let file = self.path_name().unwrap_or_default();
+        if count > self.views.damaged.replace(count)
+            && let Some(text) = damaged_lines(&tree.damaged_lines(), &file)
+        {
+            self.events.notice(text);
         }
     }
 

@@ -13,6 +13,12 @@ impl SessionTree {
         damaged.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Returns how many lines [`damaged_lines`](Self::damaged_lines) returns.
+    pub fn damaged_count(&self) -> usize {
+        let damaged = self.damaged.lock();
+        damaged.unwrap_or_else(PoisonError::into_inner).len()
+    }
+
     pub(super) fn note_damaged(&self, line: u64) {
         let damaged = self.damaged.lock();
         damaged.unwrap_or_else(PoisonError::into_inner).insert(line);
