@@ -9,7 +9,7 @@ use std::sync::Arc;
 use agent_tools::History;
 use agent_tools::text::clip_line;
 use serde_json::Value;
-use session_model::{EntryId, EntryKind, SessionTree};
+use session_model::{EntryId, SessionTree, StatedRole};
 use session_recall::RecallRole;
 use session_store::{SessionFile, is_sidecar};
 
@@ -49,16 +49,17 @@ pub(super) fn earlier(history: &History) -> Vec<Arc<History>> {
     found
 }
 
-/// Returns the files in which results of a session keep their whole output.
-fn kept_outputs(tree: &SessionTree) -> BTreeSet<PathBuf> {
-    let messages = tree
+/// Returns the files in which results of a session keep their whole output; as far as it came until `stop` said so.
+fn kept_outputs(tree: &SessionTree, stop: &dyn Fn() -> bool) -> BTreeSet<PathBuf> {
+    let results = tree
         .indices()
-        .filter(|index| tree.kind(*index) == EntryKind::Message);
-    let paths = messages.filter_map(|index| {
-        let line = tree.raw_line(index).ok()?;
-        line.windows(FULL_OUTPUT.len())
-            .find(|part| *part == FULL_OUTPUT.as_bytes())?;
-        let entry: Value = serde_json::from_slice(&line).ok()?;
+        .filter(|index| tree.role(*index) == Some(StatedRole::ToolResult));
+    let paths = results.take_while(|_| !stop()).filter_map(|index| {
+        let line = String::from_utf8(tree.raw_line(index).ok()?).ok()?;
+        if !line.contains(FULL_OUTPUT) {
+            return None;
+        }
+        let entry: Value = serde_json::from_str(&line).ok()?;
         let path = entry["message"]["details"][FULL_OUTPUT].as_str()?;
         Some(PathBuf::from(path))
     });
@@ -74,7 +75,7 @@ fn search_outputs(
     stop: &dyn Fn() -> bool,
 ) -> Option<Vec<(PathBuf, usize, String)>> {
     let mut found = Vec::new();
-    for path in kept_outputs(tree) {
+    for path in kept_outputs(tree, stop) {
         let Ok(file) = File::open(&path) else {
             continue;
         };
