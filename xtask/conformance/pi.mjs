@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
 const PACKAGE = "@earendil-works/pi-coding-agent";
-const PINNED = "0.87.1";
+const PINNED = "1.6.0";
 
 /** Finds pi's package folder from either that folder itself or the folder that holds its node_modules. */
 export function packageFolder(dir) {
@@ -109,7 +109,9 @@ export async function loadPi(dir) {
     const model = { id: "m", provider: "p", api: "a", contextWindow: window, maxTokens: 0, reasoning: false, input: ["text"] };
     const listen = (_model, context, options) => {
       const prompt = context.messages.at(-1).content.map((block) => block.text).join("");
-      seen.push({ prompt, max: options.maxTokens });
+      // The provider's own limit of the model holds.
+      if (options.maxTokens !== undefined) throw new Error(`pi caps an answer at ${options.maxTokens} tokens`);
+      seen.push({ prompt });
       const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2, cost: {} };
       return { result: async () => ({ role: "assistant", content: [{ type: "text", text: "noted" }], stopReason: "stop", usage }) };
     };
@@ -124,7 +126,7 @@ export async function loadPi(dir) {
     return wanted.map(({ kind, list, opening, closing }, i) => {
       const conversation = serialize(list);
       if (!seen[i].prompt.startsWith(opening + conversation + closing)) throw new Error(`pi's ${kind} request does not begin as understood`);
-      return { kind, conversation, max_output_tokens: seen[i].max };
+      return { kind, conversation };
     });
   }
 

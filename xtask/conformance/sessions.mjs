@@ -226,7 +226,10 @@ function toolStep(t, o) {
   for (const [toolCallId, toolName] of made) {
     const size = r.length(toolName === "edit" || toolName === "write" ? 60 : 900 * o.scale, 45000);
     const content = r.chance(0.04) ? [] : r.chance(0.05) ? prose(r, size) : r.chance(0.04) ? [text(prose(r, size)), image()] : [text(prose(r, size))];
-    t.message("toolResult", { toolCallId, toolName, content, isError: r.chance(0.06) });
+    const status = r.pick(["ok", "error", "unfinished"]);
+    const nested = r.pick(["read", "edit", "grep"]);
+    const nestedCalls = { complete: true, calls: [{ id: "n", name: nested, arguments: { path: r.pick(FILES) }, status }, { id: "m", name: nested, argumentsBytes: 9, status }] };
+    t.message("toolResult", { toolCallId, toolName, content, ...(r.chance(0.1) && { nestedCalls }), isError: r.chance(0.06) });
   }
 }
 

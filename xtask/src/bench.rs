@@ -12,7 +12,7 @@ mod terminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::conformance;
+use crate::integrations;
 use crate::run::{Outcome, cargo, output, release_binary, succeed, target};
 use measure::{Programs, measure_size};
 use table::Table;
@@ -175,7 +175,7 @@ fn find_pi(options: &Options) -> Outcome<Option<PathBuf>> {
         return Ok(None);
     }
     let missing = |what: &str| eprintln!("pi is not measured: {what}");
-    let Some(folder) = options.pi.clone().or_else(conformance::installed) else {
+    let Some(folder) = options.pi.clone().or_else(integrations::installed_pi) else {
         missing("it is not installed; `cargo xtask conformance` installs it");
         return Ok(None);
     };

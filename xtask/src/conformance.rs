@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::run::{Outcome, debug_binary, root, succeed, target, without_settings};
+use crate::integrations;
+use crate::run::{Outcome, debug_binary, root, succeed, without_settings};
 
 /// Sessions that are compared in addition to the generated ones, where they are at hand.
 const EXTRA: [&str; 3] = [
@@ -14,9 +15,9 @@ const EXTRA: [&str; 3] = [
 
 /// Installs pi where it is missing and compares; arguments are passed on to the comparison.
 pub fn run(arguments: &[String]) -> Outcome {
-    let pi = install()?;
+    let pi = integrations::install_pi()?;
     let binary = debug_binary()?;
-    let mut node = Command::new("node");
+    let mut node = Command::new(integrations::node()?);
     without_settings(&mut node)
         .current_dir(root())
         .arg("xtask/conformance/run.mjs")
@@ -28,40 +29,6 @@ pub fn run(arguments: &[String]) -> Outcome {
         node.arg("--extra").arg(extra);
     }
     succeed(node.args(arguments))
-}
-
-/// Returns the folder that holds pi, or `None` when it is not installed.
-pub fn installed() -> Option<PathBuf> {
-    let folder = target().join("conformance");
-    let package = "node_modules/@earendil-works/pi-coding-agent/package.json";
-    folder.join(package).is_file().then_some(folder)
-}
-
-/// Installs pi from the lock file into a folder of the build, if it is not there.
-pub fn install() -> Outcome<PathBuf> {
-    if let Some(folder) = installed() {
-        return Ok(folder);
-    }
-    let folder = target().join("conformance");
-    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(failed)?;
-    for name in ["package.json", "package-lock.json"] {
-        std::fs::copy(
-            root().join("xtask/conformance").join(name),
-            folder.join(name),
-        )
-        .map_err(failed)?;
-    }
-    let mut npm = Command::new("npm");
-    npm.current_dir(&folder).args([
-        "ci",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--loglevel=error",
-    ]);
-    succeed(&mut npm)?;
-    installed().ok_or_else(|| "npm installed no pi".to_owned())
 }
 
 /// Returns those of [`EXTRA`] that are there.

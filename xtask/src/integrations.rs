@@ -7,20 +7,20 @@ use crate::run::{Outcome, debug_binary, output, root, succeed, target, without_s
 
 /// What npm is given for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this machine.
 const PEERS: [(&str, &[&str]); 5] = [
-    ("pi", &["@earendil-works/pi-coding-agent@0.87.1"]),
+    ("pi", &["@earendil-works/pi-coding-agent@1.6.0"]),
     (
         "omp",
         &[
             // Its models for speech and embeddings, a gigabyte.
             "--omit=optional",
-            "@oh-my-pi/pi-coding-agent@18.2.3",
-            "@oh-my-pi/pi-natives-PLATFORM@18.2.3",
+            "@oh-my-pi/pi-coding-agent@18.3.4",
+            "@oh-my-pi/pi-natives-PLATFORM@18.3.4",
             "@oven/bun-PLATFORM@1.3.14",
         ],
     ),
-    ("codex", &["@openai/codex@0.169.0"]),
+    ("codex", &["@openai/codex@0.171.0"]),
     ("qwen", &["@qwen-code/qwen-code@0.24.4"]),
-    ("opencode", &["opencode-PLATFORM@1.18.33"]),
+    ("opencode", &["opencode-PLATFORM@1.18.34"]),
 ];
 
 /// The file that names what was installed in its folder.
@@ -31,7 +31,7 @@ const LEAST_NODE: (u32, u32) = (22, 19);
 const NODE: &[&str] = &["node-PLATFORM@24.21.0"];
 
 /// What was published later is not installed, so that every run has the same dependencies.
-const BEFORE: &str = "--before=2026-11-20";
+const BEFORE: &str = "--before=2026-11-27";
 
 /// Installs and drives the peers that are named, or all. Those that cannot be installed are left out.
 pub fn run(arguments: &[String]) -> Outcome {
@@ -72,6 +72,18 @@ fn drive(peers: &[&str]) -> Outcome {
         .arg("--bin")
         .arg(debug_binary()?);
     succeed(node.args(peers))
+}
+
+/// Installs pi, if it is not there, and returns its folder.
+pub fn install_pi() -> Outcome<PathBuf> {
+    let (name, packages) = PEERS[0];
+    install(name, packages)
+}
+
+/// Returns the folder of pi, if it is installed.
+pub fn installed_pi() -> Option<PathBuf> {
+    let folder = folder(PEERS[0].0).ok()?;
+    folder.join(MARK).is_file().then_some(folder)
 }
 
 /// Returns oh-my-pi's runtime and script, if it is installed.

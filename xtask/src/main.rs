@@ -29,7 +29,7 @@ cargo xtask COMMAND
                 --report [CRATE | docs] prints sizes, cycles and words
   codegen       write generated files (schemas, tables in docs)
   models        copy the models of pi's package into the catalog (needs the npm registry)
-  conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
+  conformance   hold --profile pi against pi 1.6.0 (needs Node and the npm registry)
   integrations  drive real agents that are set up to use agent-cli; names of some after it (needs Node and the npm
                 registry, 2 GB)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);

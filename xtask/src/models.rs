@@ -6,7 +6,7 @@ use llm_providers::ApiProtocol;
 use llm_providers::catalog::Catalog;
 use serde_json::{Map, Value, json};
 
-use crate::conformance;
+use crate::integrations;
 use crate::run::{Outcome, read, root};
 
 const PACKAGE: &str = "node_modules/@earendil-works/pi-ai";
@@ -29,7 +29,7 @@ const CLOUDS: [&str; 2] = ["amazon-bedrock", "google-vertex"];
 
 /// Writes the catalog's copy of the list: the models of our providers, with the fields that we use.
 pub fn run() -> Outcome {
-    let folder = conformance::install()?.join(PACKAGE);
+    let folder = integrations::install_pi()?.join(PACKAGE);
     let package = json_of(&read(&folder.join("package.json"))?)?;
     let text = |field: &str| package[field].as_str().unwrap_or_default();
     let manifest = json_of(&read(&folder.join("dist/providers/data/.manifest.json"))?)?;

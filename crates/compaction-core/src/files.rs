@@ -12,7 +12,7 @@ use crate::prompts;
 use crate::serialize::escape_line;
 use session_facts::{FileAction, below, file_calls};
 
-/// Returns what a call does to which file for pi 0.87.1, which knows three tools and one argument.
+/// Returns what a call does to which file for pi 1.6.0, which knows three tools and one argument.
 fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
     let action = match call.name.as_str() {
         "read" => FileAction::Read,
@@ -29,7 +29,7 @@ fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
 pub enum FileCalls {
     /// Calls that did not fail, in the dialects of several agents; without a result only the newest count.
     Succeeded,
-    /// All calls of `read`, `write` and `edit` (pi 0.87.1).
+    /// All calls of `read`, `write` and `edit` (pi 1.6.0).
     AllOfPi,
 }
 
@@ -106,12 +106,17 @@ impl FileOps {
         // Only these calls may still have their results to come.
         let waiting = messages.iter().rposition(speaks);
         for (place, message) in messages.iter().enumerate().take(count) {
-            for call in message.tool_calls() {
+            let made = message.tool_calls().map(|call| {
                 let result = matched.get(&(place, call.id.as_str()));
                 let done = match result {
                     Some(result) => !is_failure(messages[*result]),
                     None => waiting == Some(place),
                 };
+                (call, done)
+            });
+            let nested = message.nested_calls();
+            let nested = nested.iter().map(|nested| (&nested.call, nested.succeeded));
+            for (call, done) in made.chain(nested) {
                 let found = match which {
                     FileCalls::Succeeded if !done => Vec::new(),
                     FileCalls::Succeeded => file_calls(call),
@@ -292,7 +297,7 @@ pub fn without_file_tags(summary: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileDetails, FileOps, without_file_tags};
+    use super::{FileCalls, FileDetails, FileOps, without_file_tags};
 
     fn ops(read: &[&str], modified: &[&str]) -> FileOps {
         let own = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
@@ -309,6 +314,28 @@ mod tests {
         let ops = ops(&["b", "a", "m"], &["m"]);
         assert_eq!(ops.read_files(), ["a", "b"]);
         assert_eq!(ops.modified_files(), ["m"]);
+    }
+
+    #[test]
+    fn calls_that_a_tool_made_count_unless_they_failed() {
+        let line = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00Z","cwd":"/"}
+{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"toolResult","toolCallId":"t","toolName":"exec","content":[],"isError":false,"nestedCalls":{"complete":true,"calls":[{"id":"1","name":"read","arguments":{"path":"a.rs"},"status":"ok"},{"id":"2","name":"edit","arguments":{"path":"b.rs"},"status":"ok"},{"id":"3","name":"write","arguments":{"path":"c.rs"},"status":"error"},{"id":"4","name":"write","argumentsBytes":70000,"status":"ok"}]}}}
+"#;
+        let tree = session_model::decode_bytes(line.as_bytes().to_vec()).tree;
+        let entry = tree.find("a").map(|index| tree.entry(index));
+        let messages = entry.expect("an entry").expect("a message").messages();
+        let files = |which| {
+            let mut files = FileOps::default();
+            files.add_messages(messages.iter(), which);
+            (files.read_files(), files.modified_files())
+        };
+        let (read, modified) = files(FileCalls::Succeeded);
+        assert_eq!(
+            (read.join(" "), modified.join(" ")),
+            ("a.rs".into(), "b.rs".into())
+        );
+        let (_, modified) = files(FileCalls::AllOfPi);
+        assert_eq!(modified, ["b.rs", "c.rs"]);
     }
 
     #[test]

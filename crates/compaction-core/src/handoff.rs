@@ -6,7 +6,7 @@ use crate::files::FileOps;
 use crate::ledger::{LedgerBlock, LedgerReader};
 use crate::outline::{Form, Outline, OutlineBudget};
 use crate::plan::dispositions::{Disposition, file_ops, request_source, source_messages};
-use crate::plan::requests::{RequestSet, RequestSource, Shared, WindowTooSmall};
+use crate::plan::requests::{RequestSet, RequestSource, Shared, WindowTooSmall, output_cap};
 use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
 use crate::prompts;
 use crate::prose::{prose_of, without_ledger};
@@ -90,8 +90,7 @@ pub fn plan_handoff(
     }
     let bounds = profile.bounds(&options.settings);
     let window = options.summarizer.window;
-    let own = options.summarizer.max_output.unwrap_or(OUTPUT_CAP);
-    let max_output = OUTPUT_CAP.min(own).min(window.scaled(1, 4));
+    let max_output = output_cap(OUTPUT_CAP, &profile.rules(), &options.summarizer);
     let request_source = RequestSource {
         previous: previous.filter(|previous| !previous.is_empty()),
         ..request_source(RequestKind::Handoff, source, &bounds, max_output)

@@ -1,4 +1,4 @@
-//! Which rule each step follows: the project's own, or pi 0.87.1's to the letter.
+//! Which rule each step follows: the project's own, or pi 1.6.0's to the letter.
 //!
 //! Every deliberate difference from pi is one field here, so that the list of
 //! differences is this type, and a conformance run holds the other column.
@@ -15,7 +15,7 @@ pub enum Profile {
     /// The project's own rules.
     #[default]
     Own,
-    /// pi 0.87.1, its defects included.
+    /// pi 1.6.0, its defects included.
     Pi,
 }
 
@@ -92,7 +92,7 @@ impl Profile {
                 wording: Wording::Own,
                 tool_result: settings.tool_result_chars,
                 tool_argument: Some(settings.tool_argument_chars),
-                thinking: Some(settings.thinking_chars),
+                thinking: settings.thinking_chars,
                 escapes: true,
             },
             Self::Pi => Bounds::PI,
@@ -132,6 +132,6 @@ pub struct Rules {
     pub branch_tool_results: bool,
     /// A message of the user to which one goes back is not part of what is left, although its text returns to the editor.
     pub branch_leaves_out_target: bool,
-    /// The largest output cap of a request, whatever the reserve.
+    /// The largest output cap of a request, whatever was reserved; without one it is the model's own.
     pub cap_limit: Option<u64>,
 }

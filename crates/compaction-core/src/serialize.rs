@@ -23,20 +23,20 @@ pub struct Bounds {
     pub tool_result: usize,
     /// The most of one tool argument, in UTF-16 code units; `None` for all of it.
     pub tool_argument: Option<usize>,
-    /// The most of a thinking block, in UTF-16 code units; `None` for all of it.
-    pub thinking: Option<usize>,
+    /// The most of a thinking block, in UTF-16 code units; nothing of it at 0.
+    pub thinking: usize,
     /// Whether text that imitates our tags and labels is escaped.
     pub escapes: bool,
 }
 
 impl Bounds {
-    /// pi 0.87.1's bounds: only tool results are cut, nothing is escaped.
+    /// pi 1.6.0's bounds: thinking is left out, only tool results are cut, nothing is escaped.
     pub const PI: Self = Self {
         serialization: Serialization::Labels,
         wording: Wording::Pi,
         tool_result: 2000,
         tool_argument: None,
-        thinking: None,
+        thinking: 0,
         escapes: false,
     };
 
@@ -199,10 +199,10 @@ fn answer_parts(content: &Content, serializer: &Serializer<'_>) -> Vec<String> {
         })
         .collect();
     let own = bounds.wording == Wording::Own;
-    // Empty thinking (kept by the provider) and empty text say nothing; pi labels them all the same.
+    // Empty thinking (kept by the provider) and empty text say nothing; pi labels the latter all the same.
     let thinking_text = thinking.join("\n");
-    if !(thinking.is_empty() || own && thinking_text.trim().is_empty()) {
-        let text = cut(&thinking_text, bounds.thinking, bounds);
+    if bounds.thinking > 0 && !thinking_text.trim().is_empty() {
+        let text = cut(&thinking_text, Some(bounds.thinking), bounds);
         parts.push(labelled(Label::Thinking, &text, bounds));
     }
     let has_text = content.texts().next().is_some();
@@ -305,19 +305,12 @@ fn cut(text: &str, limit: Option<usize>, bounds: &Bounds) -> String {
         return text.to_owned();
     };
     let kept = json::utf16_prefix(text, limit);
-    let kept_units = json::utf16_len(kept);
-    match bounds.wording {
-        Wording::Own => {
-            let cut = units - kept_units;
-            format!("{kept}\n\n[... {cut} more characters truncated]")
-        }
-        Wording::Pi => {
-            // pi cuts between code units; half a pair is one unit.
-            let half = if kept_units < limit { "\u{FFFD}" } else { "" };
-            let cut = units - limit;
-            format!("{kept}{half}\n\n[... {cut} more characters truncated]")
-        }
-    }
+    let cut = match bounds.wording {
+        Wording::Own => units - json::utf16_len(kept),
+        // The half of a pair that does not fit is not counted.
+        Wording::Pi => units - limit,
+    };
+    format!("{kept}\n\n[... {cut} more characters truncated]")
 }
 
 /// The tags that frame what this project sends and stores.

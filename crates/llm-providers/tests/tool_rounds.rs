@@ -182,6 +182,7 @@ fn run_with(
                     content: Content::Blocks(vec![Block::text("a line of output\n".repeat(60))]),
                     is_error: false,
                     timestamp: None,
+                    nested_calls: None,
                 }));
         }
         let ended = answer.stop_reason != StopReason::ToolUse;

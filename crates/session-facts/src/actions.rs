@@ -300,6 +300,7 @@ mod tests {
                     content: Content::Text((*text).to_owned()),
                     is_error: *is_error,
                     timestamp: None,
+                    nested_calls: None,
                 }));
             }
         }

@@ -152,6 +152,7 @@ pub(crate) fn result_draft(
         content: Content::Blocks(result.content),
         is_error: result.is_error,
         timestamp: at,
+        nested_calls: None,
     }))?;
     match result.details {
         Some(details) if details.get().len() > LONGEST_DETAILS => {

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
+use crate::edits::Edits;
 use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
 use crate::llm::{LlmMessage, Wording, acknowledgement, convert_message, resumed};
-use crate::message::{AgentMessage, Block, Content, current_system};
+use crate::message::{AgentMessage, current_system};
 use crate::pairing::{RoleOrder, pair_calls_of};
 use crate::tree::{EntryIndex, SessionPath};
 
@@ -142,7 +143,13 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
             omitted: false,
         });
     }
-    apply_edits(&mut entries, rules);
+    let edits = Edits::of(entries.iter().map(|projected| &*projected.entry));
+    for projected in &mut entries {
+        let spoke = !projected.messages.is_empty();
+        let commands = rules == ContextRules::Own;
+        let taken = edits.apply(&projected.entry, &mut projected.messages, commands);
+        projected.omitted = taken && spoke;
+    }
     let (thinking_level, model) = builder.state_in_force(&entries);
     let system = match rules {
         ContextRules::Own => take_system(&mut entries).or_else(|| builder.first_system()),
@@ -171,52 +178,6 @@ fn acknowledged(messages: Vec<Arc<AgentMessage>>) -> Vec<Arc<AgentMessage>> {
     });
     let acknowledgement = AgentMessage::Assistant(acknowledgement());
     told.chain([Arc::new(acknowledgement)]).collect()
-}
-
-/// Applies context edits; of several on one target the last counts. pi leaves what a command of the user printed as it is.
-fn apply_edits(entries: &mut [ProjectedEntry], rules: ContextRules) {
-    let mut edits: BTreeMap<EntryId, Option<Content>> = BTreeMap::new();
-    for projected in entries.iter() {
-        if let EntryBody::ContextEdit {
-            target,
-            replacement,
-        } = &projected.entry.body
-        {
-            edits.insert(target.clone(), replacement.clone());
-        }
-    }
-    if edits.is_empty() {
-        return;
-    }
-    for projected in entries {
-        match edits.get(&projected.entry.id) {
-            None => {}
-            Some(None) => {
-                projected.omitted = !projected.messages.is_empty();
-                projected.messages.clear();
-            }
-            Some(Some(content)) => {
-                for message in &mut projected.messages {
-                    let is_command = matches!(**message, AgentMessage::BashExecution(_));
-                    if is_command && rules == ContextRules::Pi {
-                        continue;
-                    }
-                    let content = fitting_content(message, content.clone());
-                    *message = Arc::new(message.with_content(content));
-                }
-            }
-        }
-    }
-}
-
-/// A plain text becomes one text block for the roles whose content is always blocks.
-fn fitting_content(message: &AgentMessage, content: Content) -> Content {
-    match (message, content) {
-        (AgentMessage::Assistant(_) | AgentMessage::ToolResult(_), Content::Text(text)) => {
-            Content::Blocks(vec![Block::text(text)])
-        }
-        (_, content) => content,
-    }
 }
 
 /// Takes all system messages out of the entries and returns the one in force.

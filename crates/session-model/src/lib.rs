@@ -33,6 +33,7 @@ mod body;
 mod calls;
 mod context;
 mod diagnostic;
+mod edits;
 mod encode;
 mod entry;
 mod head;
@@ -54,6 +55,7 @@ pub use body::BodyError;
 pub use calls::{CallEvent, answered_calls, match_calls};
 pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
+pub use edits::Edits;
 pub use encode::{
     BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft,
     EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp, stamp_write,
@@ -69,8 +71,8 @@ pub use llm::{
 };
 pub use message::{
     AgentMessage, AssistantMessage, BashExecution, Block, Content, Cost, CustomMessage, ImageBlock,
-    MessageDraft, StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock, ToolCall,
-    ToolResultMessage, UndraftableMessage, Usage, UserMessage, current_system,
+    MessageDraft, NestedCall, StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock,
+    ToolCall, ToolResultMessage, UndraftableMessage, Usage, UserMessage, current_system,
 };
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};

@@ -195,6 +195,7 @@ fn missing_result(id: String, name: String, warn: &mut impl FnMut(String)) -> Ll
         content: Content::Blocks(vec![Block::text(missing_result_text())]),
         is_error: true,
         timestamp: None,
+        nested_calls: None,
     })
 }
 

@@ -497,6 +497,7 @@ fn llm_message(number: usize, kind: u8, ids: Vec<String>) -> LlmMessage {
             content: Content::Blocks(vec![text]),
             is_error: false,
             timestamp: None,
+            nested_calls: None,
         }),
         _ => answer(Vec::new(), StopReason::Error),
     }
@@ -826,6 +827,7 @@ fn any_message() -> BoxedStrategy<AgentMessage> {
                     content,
                     is_error,
                     timestamp,
+                    nested_calls: None,
                 })
             }
         ),
@@ -1100,6 +1102,7 @@ fn messages_are_spelt_as_peers_spell_them() {
         content: Content::Blocks(vec![Block::text("ok")]),
         is_error: false,
         timestamp: None,
+        nested_calls: None,
     });
     let diff = RawJson::parse("{\n\"diff\": \"-a\"}").expect("details");
     let result = MessageDraft::new(result).expect("a result");

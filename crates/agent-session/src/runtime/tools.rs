@@ -230,6 +230,7 @@ fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
             content,
             is_error: output.is_error,
             timestamp: None,
+            nested_calls: None,
         })
     };
     let draft = drafted(result(output.content.clone())).unwrap_or_else(|error| {

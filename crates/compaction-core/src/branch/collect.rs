@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use session_model::{
-    AgentMessage, Diagnostic, DiagnosticKind, Entry, EntryBody, EntryId, EntryIndex, FileDetails,
-    SessionTree, Severity, SummaryMessage,
+    AgentMessage, Diagnostic, DiagnosticKind, Edits, Entry, EntryBody, EntryId, EntryIndex,
+    FileDetails, SessionTree, Severity, SummaryMessage,
 };
 
 use crate::branch::BranchOptions;
@@ -52,8 +52,9 @@ pub(super) fn branch_messages(
 ) -> Vec<BranchMessage> {
     let counter = options.profile.counter();
     let tool_results = options.profile.rules().branch_tool_results;
+    let edits = Edits::of(entries.iter());
     let said = entries.iter().enumerate().filter_map(|(place, entry)| {
-        let message = branch_message(entry, tool_results, options.profile)?;
+        let message = branch_message(entry, &edits, tool_results, options.profile)?;
         let parts = Serializer::new(bounds).parts(&message);
         let tokens = match options.profile {
             Profile::Own => parts.iter().map(|part| counter.text(part)).sum(),
@@ -131,6 +132,7 @@ pub(super) fn summary_files(entries: &[Entry], profile: Profile) -> FileOps {
 /// Returns the message that an entry contributes to the conversation of a branch.
 fn branch_message(
     entry: &Entry,
+    edits: &Edits,
     tool_results: bool,
     profile: Profile,
 ) -> Option<Arc<AgentMessage>> {
@@ -142,7 +144,9 @@ fn branch_message(
         })));
     }
     // Of a compaction that replays a system message, the summary comes last.
-    let message = entry.messages().pop()?;
+    let mut messages = entry.messages();
+    edits.apply(entry, &mut messages, profile == Profile::Own);
+    let message = messages.pop()?;
     match *message {
         AgentMessage::ToolResult(_) if !tool_results => None,
         AgentMessage::System(_) if profile == Profile::Own => None,

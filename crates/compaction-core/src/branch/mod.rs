@@ -11,7 +11,7 @@ use session_model::{
 use crate::files::{FileCalls, FileOps};
 use crate::ledger::{LedgerBlock, LedgerReader};
 use crate::outline::{Form, Outline, OutlineBudget};
-use crate::plan::requests::{RequestSet, RequestSource, Shared};
+use crate::plan::requests::{RequestSet, RequestSource, Shared, output_cap};
 use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
@@ -272,17 +272,12 @@ fn branch_requests(
         Some(BranchInstructions::Focus(focus)) => (None, Some(focus.clone())),
         Some(BranchInstructions::Replace(prompt)) => (Some(prompt.clone()), None),
     };
-    let own_cap = options.summarizer.max_output.unwrap_or(OUTPUT_CAP);
-    let window_cap = match rules.folds {
-        true => options.summarizer.window.scaled(1, 4),
-        false => OUTPUT_CAP,
-    };
     let request_source = RequestSource {
         kind: RequestKind::Branch,
         parts,
         separator: bounds.separator(),
         previous: None,
-        max_output: OUTPUT_CAP.min(own_cap).min(window_cap),
+        max_output: output_cap(OUTPUT_CAP, &rules, &options.summarizer),
         source: messages.to_vec(),
     };
     let shared = Shared {

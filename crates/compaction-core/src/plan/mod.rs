@@ -244,7 +244,7 @@ pub fn plan_for_context(
         (Some(threshold), _) => threshold.reserve,
         (None, _) => settings.reserve_tokens.unwrap_or(DEFAULT_RESERVE),
     };
-    let cap = |numerator| output_cap(reserve, (numerator, 10), &rules, &options.summarizer);
+    let cap = |tenths| output_cap(reserve.scaled(tenths, 10), &rules, &options.summarizer);
     let bounds = options.profile.bounds(settings);
     let mut sources = Vec::new();
     if !summarized.is_empty() {

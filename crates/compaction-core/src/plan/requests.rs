@@ -47,20 +47,19 @@ pub struct WindowTooSmall {
 /// The least conversation that a request must have room for, in tokens.
 pub const MINIMUM_PART: u64 = 256;
 
-/// Returns the cap of an answer: a share of the reserve, the limit of the rules, and the model's own cap.
+/// Returns the cap of an answer: what is wanted, within the limit of the rules, a quarter of the window, and the model's
+/// own cap.
 pub(crate) fn output_cap(
-    reserve: TokenCount,
-    share: (u64, u64),
+    wanted: TokenCount,
     rules: &Rules,
     limits: &SummarizerLimits,
 ) -> TokenCount {
-    let mut cap = reserve.scaled(share.0, share.1);
-    if let Some(limit) = rules.cap_limit {
-        cap = cap.min(TokenCount(limit)).min(limits.window.scaled(1, 4));
-    }
-    if let Some(own) = limits.max_output {
-        cap = cap.min(own);
-    }
+    let quarter = limits.window.scaled(1, 4);
+    let own = limits.max_output.unwrap_or(quarter);
+    let cap = match rules.cap_limit {
+        Some(limit) => wanted.min(TokenCount(limit)).min(quarter).min(own),
+        None => own,
+    };
     cap.max(TokenCount(1))
 }
 

@@ -290,7 +290,7 @@ fn the_kept_range_does_not_begin_with_a_result_that_an_edit_took_out() {
     e6 kept 10
     cut at e3, split turn e1
     keeps 160 of 100
-    TurnPrefix 1/1: 64 in, 8192 out
+    TurnPrefix 1/1: 64 in, 50000 out
     ");
 }
 
@@ -432,7 +432,7 @@ fn pi_cuts_between_a_call_and_its_result() {
     e6 kept 10
     cut at e4
     keeps 120 of 120
-    History 1/1: 137 in, 13107 out
+    History 1/1: 137 in, 50000 out
     ");
 }
 
@@ -521,8 +521,8 @@ fn the_cut_moves_past_a_request_whose_attempts_were_all_taken_out() {
     e5 no message 0
     cut at e4, split turn e3
     keeps 0 of 100
-    History 1/1: 116 in, 13107 out
-    TurnPrefix 1/1: 152 in, 8192 out
+    History 1/1: 116 in, 50000 out
+    TurnPrefix 1/1: 152 in, 50000 out
     ");
 }
 
@@ -859,8 +859,8 @@ fn pi_rescues_nothing() {
     e5 kept 20000
     cut at e4, split turn e3
     keeps 20015 of 1000
-    History 1/1: 116 in, 13107 out
-    TurnPrefix 1/1: 22 in, 8192 out
+    History 1/1: 116 in, 2048 out
+    TurnPrefix 1/1: 22 in, 2048 out
     ");
 }
 
@@ -886,7 +886,7 @@ fn system_messages_are_never_summarized() {
     e6 kept 10
     cut at e5
     keeps 160 of 100
-    History 1/1: 256 in, 13107 out
+    History 1/1: 256 in, 50000 out
     ");
 }
 
@@ -916,7 +916,7 @@ fn failed_calls_leave_no_file() {
     e7 kept 10
     cut at e6
     keeps 160 of 100
-    History 1/1: 103 in, 13107 out
+    History 1/1: 103 in, 50000 out
     read: a.rs
     modified: b.rs
     ");
@@ -1087,7 +1087,7 @@ fn files_of_a_compaction_by_an_extension_are_not_carried_on() {
     e6 kept 10
     cut at e5
     keeps 160 of 100
-    History 1/1: 76 in, 13107 out, carries 20
+    History 1/1: 76 in, 50000 out, carries 20
     ");
 }
 
@@ -1115,7 +1115,7 @@ fn files_of_branch_summaries_are_carried_on() {
     e5 kept 10
     cut at e4
     keeps 160 of 100
-    History 1/1: 133 in, 13107 out
+    History 1/1: 133 in, 50000 out
     ");
 }
 

@@ -195,6 +195,7 @@ fn usage_is_what_the_script_says_or_an_estimate() {
                 content: Content::Blocks(vec![Block::text("r".repeat(21))]),
                 is_error: false,
                 timestamp: None,
+                nested_calls: None,
             };
             request
                 .messages

@@ -111,6 +111,7 @@ pub(crate) fn result(id: &str, blocks: Vec<Block>, is_error: bool) -> LlmMessage
         content: Content::Blocks(blocks),
         is_error,
         timestamp: None,
+        nested_calls: None,
     })
 }
 

@@ -209,6 +209,9 @@ fn push_result(members: &mut Vec<Member>, message: &ToolResultMessage, details: 
     if let Some(details) = details {
         members.push(("details", details.one_line()));
     }
+    if let Some(nested) = &message.nested_calls {
+        members.push(("nestedCalls", nested.one_line()));
+    }
     members.push(("isError", message.is_error.to_string()));
 }
 

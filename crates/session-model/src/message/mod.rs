@@ -3,6 +3,7 @@
 mod content;
 mod draft;
 mod json_text;
+mod nested;
 mod system;
 mod wire;
 
@@ -17,6 +18,7 @@ use crate::timestamp::Timestamp;
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
 pub use draft::{Cost, MessageDraft, UndraftableMessage};
 pub(crate) use json_text::{content_text, push_member};
+pub use nested::NestedCall;
 pub use system::{current_system, system_raw};
 pub(crate) use wire::{WireContent, WireMessage, WireUsage, coerce_message, restore_raw_values};
 
@@ -128,6 +130,14 @@ impl AgentMessage {
             _ => None,
         };
         content.into_iter().flat_map(Content::tool_calls)
+    }
+
+    /// Returns the calls that the tool made which answers with the message.
+    pub fn nested_calls(&self) -> Vec<NestedCall> {
+        match self {
+            Self::ToolResult(result) => nested::nested_calls(result.nested_calls.as_ref()),
+            _ => Vec::new(),
+        }
     }
 
     /// Returns everything readable in the message: its text, thinking and tool calls, for people and JSON output.
@@ -278,6 +288,8 @@ pub struct ToolResultMessage {
     pub is_error: bool,
     /// When it came back.
     pub timestamp: Option<Timestamp>,
+    /// What is recorded of the calls that the tool itself made; see [`AgentMessage::nested_calls`].
+    pub nested_calls: Option<RawJson>,
 }
 
 /// A command that the user ran.

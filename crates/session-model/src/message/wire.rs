@@ -66,6 +66,7 @@ pub(crate) struct WireMessage {
     sections: Option<RawJson>,
     tools_added: Option<Vec<RawJson>>,
     tools_removed: Option<Vec<RawJson>>,
+    nested_calls: Option<RawJson>,
 }
 
 impl AgentMessage {
@@ -105,6 +106,7 @@ impl AgentMessage {
                 content,
                 is_error: wire.is_error,
                 timestamp,
+                nested_calls: wire.nested_calls,
             }),
             "bashExecution" => Self::BashExecution(BashExecution {
                 command: wire.command.unwrap_or_default(),

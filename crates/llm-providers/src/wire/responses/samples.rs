@@ -154,5 +154,6 @@ pub(crate) fn result(id: &str, blocks: Vec<Block>) -> LlmMessage {
         content: Content::Blocks(blocks),
         is_error: false,
         timestamp: None,
+        nested_calls: None,
     })
 }
