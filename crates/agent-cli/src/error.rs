@@ -120,6 +120,9 @@ impl From<StoreError> for Error {
                 reason: reason + &hint(&advice),
             },
             StoreError::Usage { text, advice } => Self::Usage(text + &hint(&advice)),
+            StoreError::Conflict { path } => Self::session(path, session_store::CHANGED),
+            StoreError::LeaseLost { path } => Self::session(path, session_store::LEASE_LOST),
+            StoreError::AlreadyThere { .. } => Self::Usage(error.to_string()),
             StoreError::Cancelled => Self::Cancelled,
             error => Self::Failure(error.to_string()),
         }

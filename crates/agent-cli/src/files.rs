@@ -5,15 +5,16 @@ use std::path::Path;
 
 use session_import::detect;
 use session_store::{
-    Advice, Contents, NewFile, ReadObserver, SessionFile, SessionWriter, StoreError,
+    Advice, Contents, NewFile, OpenSession, ReadObserver, SessionFile, StoreError, SyncPolicy,
     replace_session,
 };
 
 use crate::cancel;
 use crate::error::Error;
 use crate::read_report::ReadReport;
+use crate::stores::{self, session_path};
 use crate::ui::progress::Reading;
-use session_finder::{Bytes, ReadAs, session_path};
+use session_finder::{Bytes, ReadAs};
 
 /// Shows how far reading is, and stops it once the user has cancelled.
 #[derive(Default)]
@@ -50,7 +51,8 @@ impl ReadSession {
 
     /// Returns what a command reports of the session when it has read all that it reads.
     pub fn report(&self) -> ReadReport {
-        ReadReport::of(self, self.read_as())
+        let diagnostics = &self.file.decoded.diagnostics;
+        ReadReport::of(self.tree(), diagnostics, &self.file.path, self.read_as())
     }
 
     /// Returns the file, without what is said of it.
@@ -67,8 +69,8 @@ impl Deref for ReadSession {
     }
 }
 
-/// Opens a session for reading: a path, `-` for standard input, or a name that [`session_path`] knows. One of another
-/// program is converted.
+/// Opens a session for reading: a path, `-` for standard input, the address of a session in a store, or a name that
+/// [`session_path`] knows. One of another program is converted.
 pub fn open_session(path: &Path) -> Result<ReadSession, Error> {
     let path = &*session_path(path)?;
     open_bytes(path, read_bytes(path)?)
@@ -89,9 +91,12 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
     })
 }
 
-/// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, or of a session of opencode; those of
-/// another file stay there.
+/// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, of a session in a store, or of a session
+/// of opencode; those of another file stay there.
 pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
+    if let Some(bytes) = stores::read(path, &mut Watching::default())? {
+        return Ok(Bytes::Memory(bytes));
+    }
     if let Some(bytes) = session_finder::opencode::read(path)? {
         return Ok(Bytes::Memory(bytes));
     }
@@ -100,11 +105,10 @@ pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
     Ok(bytes.unpacked(path, cancel::is_cancelled)?)
 }
 
-/// Opens a session for writing; names are those of [`open_session`]. One of another program is refused.
-pub fn open_writer(path: &Path) -> Result<SessionWriter, Error> {
-    let path = &*session_path(path)?;
+/// Opens a session for writing: a path, or the address of a session in a store. One of another program is refused.
+pub fn open_writer(path: &Path) -> Result<OpenSession, Error> {
     session_finder::refuse(path)?;
-    let opened = SessionWriter::open_observed(path, &mut Watching::default());
+    let opened = stores::open(path, SyncPolicy::Always, &mut Watching::default())?;
     opened.map_err(|error| {
         let head = Bytes::File.beginning(path).unwrap_or_default();
         explained(error, &head)

@@ -13,6 +13,7 @@ pub mod models;
 mod options;
 mod output_filter;
 mod read_report;
+mod stores;
 mod ui;
 
 #[doc(hidden)]

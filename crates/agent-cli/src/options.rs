@@ -115,7 +115,7 @@ impl Global {
     }
 
     /// Returns what everything passes that leaves the program.
-    pub(crate) fn output_filter(&self) -> &OutputFilter {
+    pub(crate) fn output_filter(&self) -> &Arc<OutputFilter> {
         let secrets = match self.show_secrets {
             true => Secrets::Shown,
             false => Secrets::Hidden,

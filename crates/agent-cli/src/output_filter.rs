@@ -9,6 +9,7 @@ use agent_settings::AppSettings;
 use llm_providers::Redactor;
 use serde_json::Value;
 use session_model::without_private;
+use session_store::WriteFilter;
 
 use crate::extensions::secret_variables;
 use crate::ui::{counted, note};
@@ -91,6 +92,16 @@ impl OutputFilter {
         if let Some(hidden) = self.hidden() {
             note(&format!("{hidden}; --show-secrets shows them"));
         }
+    }
+}
+
+impl WriteFilter for OutputFilter {
+    fn line(&self, line: String) -> String {
+        self.line(line)
+    }
+
+    fn text(&self, text: &str) -> String {
+        self.text(text)
     }
 }
 

@@ -6,8 +6,7 @@ use std::path::Path;
 use agent_session::wording::damaged_lines;
 use serde_json::{Value, json};
 use session_finder::ReadAs;
-use session_model::{DiagnosticKind, SessionTree, Severity};
-use session_store::SessionFile;
+use session_model::{Diagnostic, DiagnosticKind, SessionTree, Severity};
 
 use crate::error::Error;
 use crate::ui::{clean, severity_label, shell_name, tell};
@@ -23,20 +22,24 @@ pub(crate) struct ReadReport {
 }
 
 impl ReadReport {
-    /// Returns what is to be reported of `session`. A command asks when it has read all that it reads.
-    pub fn of(session: &SessionFile, read_as: Option<&ReadAs>) -> Self {
-        let noticed = session.decoded.diagnostics.iter();
-        let damaged = noticed.filter(|diagnostic| {
+    /// Returns what is to be reported of a session. A command asks when it has read all that it reads.
+    pub fn of(
+        tree: &SessionTree,
+        diagnostics: &[Diagnostic],
+        path: &Path,
+        read_as: Option<&ReadAs>,
+    ) -> Self {
+        let damaged = diagnostics.iter().filter(|diagnostic| {
             diagnostic.severity == Severity::Error
                 && diagnostic.kind != DiagnosticKind::OversizedImage
         });
         let mut damaged: BTreeSet<u64> = damaged.filter_map(|diagnostic| diagnostic.line).collect();
-        damaged.extend(session.tree().damaged_lines());
+        damaged.extend(tree.damaged_lines());
         Self {
             read_as: read_as.cloned(),
             damaged,
-            file: shell_name(&session.path),
-            failed: refuse_failed_reads(session.tree(), &session.path).err(),
+            file: shell_name(path),
+            failed: refuse_failed_reads(tree, path).err(),
         }
     }
 
@@ -82,7 +85,9 @@ pub(crate) fn refuse_failed_reads(tree: &SessionTree, path: &Path) -> Result<(),
 
 #[cfg(test)]
 mod tests {
-    use super::{ReadReport, SessionFile};
+    use session_store::SessionFile;
+
+    use super::ReadReport;
 
     #[test]
     fn a_read_that_fails_is_an_error() {
@@ -90,12 +95,16 @@ mod tests {
         let path = folder.path().join("s.jsonl");
         std::fs::write(&path, test_support::session("u:5 a:5")).expect("a session");
         let session = SessionFile::open(&path).expect("it opens");
-        assert!(ReadReport::of(&session, None).take_failure().is_none());
+        assert!(
+            ReadReport::of(session.tree(), &[], &path, None)
+                .take_failure()
+                .is_none()
+        );
         // Another program cuts the file off.
         std::fs::write(&path, "").expect("an empty file");
         let first = session.tree().indices().next().expect("an entry");
         assert!(session.tree().entry(first).is_err());
-        let failed = ReadReport::of(&session, None).take_failure();
+        let failed = ReadReport::of(session.tree(), &[], &path, None).take_failure();
         let text = failed.expect("it could not be read").to_string();
         assert!(text.ends_with("nothing was written"), "{text}");
     }

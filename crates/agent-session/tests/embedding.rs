@@ -9,7 +9,7 @@ use agent_session::compaction_core::TokenCount;
 use agent_session::llm_providers::{Script, ScriptPlay};
 use agent_session::models::LiveModels;
 use agent_session::session_store::{
-    Delivery, FileCatalog, FileStore, Prompt, PromptImage, SessionStore,
+    Delivery, FileCatalog, NewSession, Prompt, PromptImage, SessionCatalog,
 };
 use agent_session::{
     AgentSession, Ask, Command, EventReceiver, Finished, Limits, Reply, SessionBuilder,
@@ -180,7 +180,12 @@ async fn a_prompt_with_an_image_waits_and_is_stored_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let play = play(&[json!({ "answer": { "text": "a dot" } })]);
     let sessions = folder.path().join("sessions");
-    let mut store = FileStore::create(&sessions, folder.path(), None);
+    let catalog = FileCatalog::new(&sessions);
+    let new = NewSession {
+        cwd: folder.path().to_string_lossy().into_owned(),
+        parent: None,
+    };
+    let mut store = catalog.create(new).await.unwrap();
     let prompt = Prompt {
         text: "what is this?".to_owned(),
         images: vec![PromptImage {
@@ -192,16 +197,13 @@ async fn a_prompt_with_an_image_waits_and_is_stored_with_it() {
         .queue(prompt.clone(), Delivery::FollowUp)
         .await
         .unwrap();
-    let path = std::path::PathBuf::from(store.locator().unwrap().clone());
-    drop(store);
+    let at = store.locator().unwrap().clone();
+    store.close().await.unwrap();
     // It waits in a file, and is the same when that is read again.
-    let store = FileStore::open(&path).unwrap();
+    let store = catalog.open(&at, &mut ()).await.unwrap();
     assert_eq!(store.queued()[0].images, prompt.images);
     let (session, handle, mut events) = builder(folder.path(), &play)
-        .store(
-            Box::new(store),
-            std::sync::Arc::new(FileCatalog::new(&sessions)),
-        )
+        .store(store, std::sync::Arc::new(catalog))
         .build();
     let program = async {
         handle.send(Command::Resume).await.unwrap();
@@ -209,7 +211,7 @@ async fn a_prompt_with_an_image_waits_and_is_stored_with_it() {
         handle.close();
     };
     tokio::join!(session.run(), program);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(at.as_path()).unwrap();
     assert!(
         text.contains("iVBORw0KGgo=") && text.contains("what is this?"),
         "{text}"

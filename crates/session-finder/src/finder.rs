@@ -4,13 +4,15 @@
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
+use futures_executor::block_on;
 use session_import::{Input, Origin, detect, import};
 use session_model::text::{clean, clean_lines};
 use session_model::{SessionTree, decode_bytes};
-use session_store::catalog::{list, row_of, sessions_root};
-use session_store::{Advice, SessionRow, StoreError};
+use session_store::catalog::row_of;
+use session_store::{Advice, SessionCatalog, SessionRow, StoreError, list_all};
 
 use crate::agents::{AGENTS, Agent, Environment, OWN};
 use crate::bytes::unpacked_beginning;
@@ -29,27 +31,24 @@ pub struct Found {
 /// Where to look.
 pub struct Finder {
     environment: Environment,
-    /// The folder of this program's sessions.
-    root: PathBuf,
+    /// This program's sessions.
+    own: Arc<dyn SessionCatalog>,
 }
 
 impl Finder {
-    /// Returns a finder that looks in the places of this process; `session_dir` moves those of this program.
-    ///
-    /// # Errors
-    /// No folder is named, and the home folder is unknown.
-    pub fn of_process(session_dir: Option<&Path>) -> Result<Self, StoreError> {
-        Ok(Self {
+    /// Returns a finder that looks in the places of this process, and in `own` for the sessions of this program.
+    pub fn of_process(own: Arc<dyn SessionCatalog>) -> Self {
+        Self {
             environment: Environment::of_process(),
-            root: sessions_root(session_dir)?,
-        })
+            own,
+        }
     }
 
     /// Returns the sessions of every agent, or of one, the last written first: those whose project is that of
     /// `folder`, or all.
     ///
     /// # Errors
-    /// The folder of this program's sessions cannot be read.
+    /// The sessions of this program cannot be read.
     pub fn list(
         &self,
         agent: Option<&str>,
@@ -58,7 +57,7 @@ impl Finder {
         let is_wanted = |name: &str| agent.is_none_or(|agent| agent == name);
         let mut found = Vec::new();
         if is_wanted(OWN) {
-            let rows = list(&self.root, None)?.into_iter();
+            let rows = block_on(list_all(&*self.own, None))?.into_iter();
             found.extend(rows.map(|row| Found { agent: OWN, row }));
         }
         for agent in AGENTS.iter().filter(|agent| is_wanted(agent.name)) {
@@ -182,18 +181,4 @@ pub fn session_name(argument: &Path) -> Option<&str> {
     let name = argument.to_str().filter(|_| !is_path)?;
     let is_name = argument.extension().is_none() || agent_and_id(name).0.is_some();
     is_name.then_some(name)
-}
-
-/// Returns the file that an argument names: a path, or the file of the session of that name. What looks like a path
-/// and is none stays as it is, for the error of whoever opens it.
-///
-/// # Errors
-/// [`StoreError::Usage`] where no session, or more than one, is meant.
-pub fn session_path(argument: &Path) -> Result<PathBuf, StoreError> {
-    let Some(name) = session_name(argument) else {
-        return Ok(argument.to_owned());
-    };
-    let here = std::env::current_dir().map_err(|error| StoreError::io("open", ".", error))?;
-    let found = Finder::of_process(None)?.named(name, &here)?;
-    Ok(found.row.locator.into())
 }

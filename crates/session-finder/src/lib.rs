@@ -6,9 +6,12 @@
 //! of another agent is opened ([`convert`], [`open`]).
 //!
 //! ```no_run
-//! use session_finder::{Finder, OWN};
+//! use std::sync::Arc;
 //!
-//! let finder = Finder::of_process(None)?;
+//! use session_finder::{Finder, OWN};
+//! use session_store::{FileCatalog, catalog::sessions_root};
+//!
+//! let finder = Finder::of_process(Arc::new(FileCatalog::new(sessions_root(None)?)));
 //! for found in finder.list(None, Some(std::path::Path::new(".")))? {
 //!     println!("{} {}", found.agent, found.row.id);
 //! }
@@ -33,7 +36,7 @@ mod project;
 
 pub use agents::{AGENTS, Agent, Environment, OWN};
 pub use bytes::{Bytes, IN_MEMORY, IsCancelled};
-pub use finder::{Finder, Found, session_name, session_path};
+pub use finder::{Finder, Found, session_name};
 pub use foreign::{Converted, ReadAs, convert, open, refusal, refuse, resemblance};
 pub use glance::{Glance, glance};
 pub use project::project_of;

@@ -9,7 +9,7 @@ use session_model::text::{clean, first_line};
 use session_model::{SessionTree, Timestamp, decode_bytes};
 
 use crate::error::{Advice, StoreError};
-use crate::locator::Locator;
+use crate::locator::{Locator, is_url};
 use crate::lock::SessionLock;
 use crate::pending::{read_pending, session_path};
 use crate::queue::Queued;
@@ -24,8 +24,8 @@ const BEGINNING: u64 = 256 * 1024;
 /// The most characters of a folder's name that tell the working directory.
 const READABLE: usize = 56;
 
-/// Returns the folder that holds all sessions: `given`, else what the environment says, else a place below the
-/// user's home.
+/// Returns the folder or the address of the store that holds all sessions: `given`, else what the environment says,
+/// else a place below the user's home.
 ///
 /// # Errors
 /// No folder is named, and the home folder is unknown.
@@ -55,6 +55,9 @@ fn root_of(
             data.join("agent-cli").join("sessions")
         }
     };
+    if is_url(&root) {
+        return Ok(root);
+    }
     std::path::absolute(&root).map_err(|error| StoreError::io("open", root, error))
 }
 
@@ -130,15 +133,6 @@ pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreErr
     Ok(rows)
 }
 
-/// Returns the session of `cwd` that was written last, or `None` when there is none.
-///
-/// # Errors
-/// A folder that cannot be read.
-pub fn newest(root: &Path, cwd: &Path) -> Result<Option<PathBuf>, StoreError> {
-    let rows = list(root, Some(cwd))?;
-    Ok(rows.into_iter().next().map(|row| row.locator.into()))
-}
-
 /// Returns the session whose id is `id`, or the only one whose id begins so.
 ///
 /// # Errors
@@ -149,11 +143,7 @@ pub fn find(root: &Path, id: &str) -> Result<PathBuf, StoreError> {
 }
 
 /// Returns the only session of `rows` that `id` means; `place` is what was looked through.
-pub(crate) fn only_one(
-    mut rows: Vec<SessionRow>,
-    id: &str,
-    place: &str,
-) -> Result<Locator, StoreError> {
+pub fn only_one(mut rows: Vec<SessionRow>, id: &str, place: &str) -> Result<Locator, StoreError> {
     rows.retain(|row| !id.is_empty() && row.id.starts_with(id));
     if rows.iter().any(|row| row.id == id) {
         rows.retain(|row| row.id == id);

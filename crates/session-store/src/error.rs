@@ -50,6 +50,40 @@ pub enum StoreError {
         /// What can be done.
         advice: Advice,
     },
+    /// Another program wrote to the session since it was read, so nothing was written.
+    #[error("{}: {CHANGED}", shown(.path))]
+    Conflict {
+        /// Where the session is.
+        path: PathBuf,
+    },
+    /// The store has a session of this id, so nothing was copied.
+    #[error("a session {id} is there already; nothing was copied")]
+    AlreadyThere {
+        /// The id.
+        id: String,
+    },
+    /// Another program took the session over, so nothing was written and nothing will be.
+    #[error("{}: {LEASE_LOST}", shown(.path))]
+    LeaseLost {
+        /// Where the session is.
+        path: PathBuf,
+    },
+    /// The store cannot be used now. Nothing was written.
+    #[error("{}: {reason}", shown(.path))]
+    Unavailable {
+        /// Where the session or the store is.
+        path: PathBuf,
+        /// What is wrong and what to do.
+        reason: String,
+    },
+    /// The answer to a write was lost. The same write again, with the same ids, is written once.
+    #[error("{}: {reason}; it is not known whether the last write was stored", shown(.path))]
+    Unknown {
+        /// Where the session is.
+        path: PathBuf,
+        /// Why there is no answer.
+        reason: String,
+    },
     /// The message cannot be written as an entry.
     #[error(transparent)]
     Message(#[from] session_model::UndraftableMessage),
@@ -62,9 +96,14 @@ impl StoreError {
     /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Io { .. } | Self::Message(_) => ErrorKind::Failure,
-            Self::Session { .. } => ErrorKind::Session,
-            Self::Usage { .. } => ErrorKind::Usage,
+            Self::Io { .. }
+            | Self::Message(_)
+            | Self::Unavailable { .. }
+            | Self::Unknown { .. } => ErrorKind::Failure,
+            Self::Session { .. } | Self::Conflict { .. } | Self::LeaseLost { .. } => {
+                ErrorKind::Session
+            }
+            Self::Usage { .. } | Self::AlreadyThere { .. } => ErrorKind::Usage,
             Self::Cancelled => ErrorKind::Cancelled,
         }
     }
@@ -97,13 +136,21 @@ impl StoreError {
 
     /// Returns the error with advice.
     #[must_use]
-    pub(crate) fn advising(mut self, new: Advice) -> Self {
+    pub fn advising(mut self, new: Advice) -> Self {
         if let Self::Session { advice, .. } | Self::Usage { advice, .. } = &mut self {
             *advice = new;
         }
         self
     }
 }
+
+/// Why a session is not written that is not what was read.
+pub const CHANGED: &str =
+    "changed while it was open (another program wrote to it); run the command again";
+
+/// Why a session is not written that another program writes by now.
+pub const LEASE_LOST: &str =
+    "another program took it over, so nothing more is written here; open it again to continue";
 
 /// What can be done about an error. Its text leaves that out: each program has commands of its own for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

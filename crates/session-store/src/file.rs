@@ -13,7 +13,7 @@ use session_model::{
 
 use tempfile::{SpooledData, SpooledTempFile};
 
-use crate::error::{Advice, StoreError};
+use crate::error::{Advice, CHANGED, StoreError};
 use crate::new_file::Contents;
 use crate::progress::ReadObserver;
 use crate::source::FileSource;
@@ -201,23 +201,6 @@ impl SessionFile {
         self.tree().version()
     }
 
-    /// Returns the nearest readable entry from `parent` on towards the root, and `parent` itself if it is another.
-    ///
-    /// Peers skip a line that they cannot read and everything before it, so nothing new is attached to one.
-    pub fn readable_parent(&self, parent: Option<&EntryId>) -> (Option<EntryId>, Option<EntryId>) {
-        let tree = self.tree();
-        let mut at = parent.and_then(|parent| tree.find(parent));
-        let mut skipped = None;
-        while let Some(index) = at.filter(|index| tree.entry(*index).is_err()) {
-            skipped = parent.cloned();
-            at = tree.parent(index);
-        }
-        match skipped {
-            None => (parent.cloned(), None),
-            skipped => (at.map(|index| EntryId::new(tree.id(index))), skipped),
-        }
-    }
-
     /// Returns the bytes that were read, for copying.
     ///
     /// # Errors
@@ -274,6 +257,25 @@ impl SessionFile {
     }
 }
 
+/// Returns the nearest readable entry from `parent` on towards the root, and `parent` itself if it is another.
+///
+/// Peers skip a line that they cannot read and everything before it, so nothing new is attached to one.
+pub fn readable_parent(
+    tree: &SessionTree,
+    parent: Option<&EntryId>,
+) -> (Option<EntryId>, Option<EntryId>) {
+    let mut at = parent.and_then(|parent| tree.find(parent));
+    let mut skipped = None;
+    while let Some(index) = at.filter(|index| tree.entry(*index).is_err()) {
+        skipped = parent.cloned();
+        at = tree.parent(index);
+    }
+    match skipped {
+        None => (parent.cloned(), None),
+        skipped => (at.map(|index| EntryId::new(tree.id(index))), skipped),
+    }
+}
+
 /// Returns what the system tells of a path that must be a file.
 pub(crate) fn file_metadata(path: &Path) -> Result<std::fs::Metadata, StoreError> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
@@ -290,10 +292,6 @@ pub(crate) fn file_metadata(path: &Path) -> Result<std::fs::Metadata, StoreError
         false => Ok(metadata),
     }
 }
-
-/// Why a session is not written that is not what was read.
-pub(crate) const CHANGED: &str =
-    "changed while it was open (another program wrote to it); run the command again";
 
 /// Takes lines that were appended at the end into a tree.
 pub(crate) fn take_in(decoded: &mut Decoded, lines: &[String]) {

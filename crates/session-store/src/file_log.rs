@@ -1,22 +1,23 @@
 //! The log of a session in a file, from before the file appears.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use session_model::{Diagnostic, EntryId, SessionTree};
 
 use crate::append::{SyncPolicy, off_thread};
 use crate::error::StoreError;
+use crate::file::readable_parent;
 use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
 use crate::locator::Locator;
 use crate::lock::SessionLock;
-use crate::log::{SessionLog, Weight};
+use crate::log::{Lines, SessionLog, Weight};
 use crate::new_file::folder_of;
 use crate::pending::{Note, Pending, make_folder};
 use crate::queue::Queued;
 use crate::sidecars::{outputs_path, sidecars};
-use crate::traits::StoreFuture;
+use crate::traits::{LocalFiles, StoreFuture};
 use crate::writer::{SessionWriter, create_session};
 
 /// The lines of a session in a file. There is no file before the first answer, and nothing at all before something
@@ -113,7 +114,18 @@ impl FileLog {
         self.pending.write(before, lines, self.policy).await
     }
 
+    /// Sets when lines are forced to the disk.
+    pub(crate) fn set_sync_policy(&mut self, policy: SyncPolicy) {
+        self.policy = policy;
+        if let Place::Persisted { writer, .. } = &mut self.place {
+            writer.set_sync(policy);
+        }
+    }
+
     async fn append_lines(&mut self, lines: Vec<String>, weight: Weight) -> Result<(), StoreError> {
+        if lines.is_empty() {
+            return Ok(());
+        }
         if let Place::Persisted { writer, read } = &mut self.place {
             let before = writer.session.tree().len();
             writer.append_behind(&lines).await?;
@@ -228,21 +240,22 @@ impl SessionLog for FileLog {
         matches!(self.place, Place::Persisted { .. })
     }
 
-    fn outputs(&self) -> Option<PathBuf> {
-        Some(outputs_path(self.path()))
-    }
-
-    fn protected_files(&self) -> Vec<PathBuf> {
-        let mut files = vec![self.path().to_owned()];
-        files.extend(sidecars(self.path()));
-        files
+    fn local(&self) -> Option<LocalFiles> {
+        let path = self.path().to_owned();
+        let mut protected = vec![path.clone()];
+        protected.extend(sidecars(&path));
+        Some(LocalFiles {
+            outputs: outputs_path(&path),
+            path,
+            protected,
+        })
     }
 
     fn readable_parent(&self, parent: EntryId) -> Option<EntryId> {
         match &self.place {
             Place::Persisted { writer, read } => match writer.session.tree().find(&parent) {
                 Some(index) if index.as_usize() < *read => {
-                    writer.session.readable_parent(Some(&parent)).0
+                    readable_parent(writer.session.tree(), Some(&parent)).0
                 }
                 Some(_) | None => Some(parent),
             },
@@ -250,14 +263,7 @@ impl SessionLog for FileLog {
         }
     }
 
-    fn set_sync_policy(&mut self, policy: SyncPolicy) {
-        self.policy = policy;
-        if let Place::Persisted { writer, .. } = &mut self.place {
-            writer.set_sync(policy);
-        }
-    }
-
-    fn reload(&mut self) -> StoreFuture<'_, ()> {
+    fn refresh(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             let Place::Persisted { writer, read } = &mut self.place else {
                 return Ok(());
@@ -271,8 +277,15 @@ impl SessionLog for FileLog {
         })
     }
 
-    fn append(&mut self, lines: Vec<String>, weight: Weight) -> StoreFuture<'_, ()> {
-        Box::pin(self.append_lines(lines, weight))
+    fn append(&mut self, lines: Lines) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.append_lines(lines.lines, lines.weight).await?;
+            if self.is_persisted() {
+                // Their ids are in the session, so what is kept of them is passed over where it cannot be removed.
+                let _ = self.forget_queued(&lines.sent, lines.left).await;
+            }
+            Ok(())
+        })
     }
 
     fn keep<'a>(&'a mut self, queued: &'a Queued) -> StoreFuture<'a, ()> {
@@ -290,7 +303,7 @@ impl SessionLog for FileLog {
         Box::pin(self.persist_with(&[]))
     }
 
-    fn sync(&mut self) -> StoreFuture<'_, ()> {
+    fn close(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             match &mut self.place {
                 Place::Unpersisted { .. } => Ok(()),

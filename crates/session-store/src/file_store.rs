@@ -6,8 +6,7 @@ use std::sync::Arc;
 use session_model::{HeaderDraft, Leaf, SessionTree};
 
 use crate::error::StoreError;
-use crate::file::SessionFile;
-use crate::file_layer::{FileLayer, SystemFiles};
+use crate::file_layer::FileLayer;
 use crate::file_log::{FileLog, Place};
 use crate::in_memory_log::InMemoryLog;
 use crate::locator::Locator;
@@ -15,6 +14,7 @@ use crate::lock::SessionLock;
 use crate::log::Store;
 use crate::new_file::folder_of;
 use crate::pending::{Held, Pending, make_folder, pending_path};
+use crate::progress::ReadObserver;
 use crate::queue::Queued;
 use crate::stamp::header_now;
 use crate::traits::{Carry, ForkSource};
@@ -23,30 +23,30 @@ use crate::writer::{SessionWriter, TAKEN, create_session};
 /// A session in a file.
 pub type FileStore = Store<FileLog>;
 
-impl Store<FileLog> {
-    /// Opens a session and locks it until the store is dropped. Messages that wait for it wait on. A session
-    /// that was left before its file appeared is opened by the name of that file.
-    ///
-    /// # Errors
-    /// The session cannot be read, is locked, or has a form that cannot be appended to; what waits is not its own.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_through(path, Arc::new(SystemFiles))
-    }
+/// Returns whether a session is at a path: its file, or the file of what waits for it.
+pub fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok() || pending_path(path).exists()
+}
 
-    /// Opens a session as [`open`](Self::open) does, to be written through `files`.
-    pub(crate) fn open_through(path: &Path, files: Arc<dyn FileLayer>) -> Result<Self, StoreError> {
+impl Store<FileLog> {
+    /// Opens and locks a session. One that was left before its file appeared is opened by the name of that file.
+    pub(crate) fn open_through(
+        path: &Path,
+        files: Arc<dyn FileLayer>,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Self, StoreError> {
         if path == Path::new("-") {
-            return Self::open_persisted(path, files);
+            return Self::open_persisted(path, files, observer);
+        }
+        if path.symlink_metadata().is_ok() || !exists(path) {
+            return Self::open_persisted(path, files, observer);
         }
         let path = &absolute(path)?;
-        if path.symlink_metadata().is_ok() || !Self::exists(path) {
-            return Self::open_persisted(path, files);
-        }
         let lock = SessionLock::acquire_unpersisted(path)?;
         if path.symlink_metadata().is_ok() {
             // It was persisted while this waited for the lock.
             drop(lock);
-            return Self::open_persisted(path, files);
+            return Self::open_persisted(path, files, observer);
         }
         let (pending, held) = Pending::open(path, files.clone())?;
         let held = held.filter(|held| held.session.tree().header().is_some());
@@ -66,14 +66,14 @@ impl Store<FileLog> {
         Ok(Self::over(log, held.queue))
     }
 
-    /// Returns whether a session is there: its file, or the file of what waits for it.
-    pub fn exists(path: &Path) -> bool {
-        path.symlink_metadata().is_ok() || pending_path(path).exists()
-    }
-
-    fn open_persisted(path: &Path, files: Arc<dyn FileLayer>) -> Result<Self, StoreError> {
-        let mut writer = SessionWriter::open(path)?;
-        writer.set_files(files.clone());
+    fn open_persisted(
+        path: &Path,
+        files: Arc<dyn FileLayer>,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Self, StoreError> {
+        let mut writer = SessionWriter::open(path, files.clone(), observer)?;
+        // It stays the same wherever the program goes.
+        writer.session.path = absolute(path)?;
         // A link and its target are one session.
         let target =
             std::fs::canonicalize(path).map_err(|error| StoreError::io("open", path, error))?;
@@ -84,36 +84,28 @@ impl Store<FileLog> {
         };
         let place = Place::persisted(writer);
         Ok(Self::over(
-            FileLog::over(path, place, pending, files),
+            FileLog::over(&absolute(path)?, place, pending, files),
             queue,
         ))
     }
 
     /// Returns a new session in `folder`. There is no file before the first answer, and nothing at all before
     /// something worth keeping is said.
-    pub fn create(folder: &Path, cwd: &Path, parent_session: Option<&Path>) -> Self {
-        let header = header_now(text(cwd), parent_session.map(parent_text));
-        Self::create_through(folder, &header, Arc::new(SystemFiles))
-    }
-
     pub(crate) fn create_through(
         folder: &Path,
         header: &HeaderDraft,
         files: Arc<dyn FileLayer>,
     ) -> Self {
-        let path = folder.join(file_name(header));
+        let path = path_in(folder, header);
         let path = std::path::absolute(&path).unwrap_or(path);
         Self::unpersisted(&path, header, files)
     }
 
     /// Returns a new session whose file the user named; a file that is there is refused.
-    ///
-    /// # Errors
-    /// Something has the name.
-    pub fn create_at(
+    pub(crate) fn create_at(
         path: &Path,
-        cwd: &Path,
-        parent_session: Option<&Path>,
+        header: &HeaderDraft,
+        files: Arc<dyn FileLayer>,
     ) -> Result<Self, StoreError> {
         let path = absolute(path)?;
         if path.symlink_metadata().is_ok() {
@@ -123,8 +115,7 @@ impl Store<FileLog> {
             let reason = "a session of this name was begun and waits to go on; open it, or choose another name";
             return Err(StoreError::session(path, reason));
         }
-        let header = header_now(text(cwd), parent_session.map(parent_text));
-        Ok(Self::unpersisted(&path, &header, Arc::new(SystemFiles)))
+        Ok(Self::unpersisted(&path, header, files))
     }
 
     fn unpersisted(path: &Path, header: &HeaderDraft, files: Arc<dyn FileLayer>) -> Self {
@@ -137,33 +128,8 @@ impl Store<FileLog> {
         Self::over(FileLog::over(path, place, pending, files), Vec::new())
     }
 
-    /// Writes a new session in `folder` that goes on from `leaf` of another one: a header that names the source,
-    /// and the lines of the path to the leaf as they stand. Then come the entries that `carry` makes.
-    ///
-    /// # Errors
-    /// The source has an old version or cannot be read; the copy cannot be written.
-    pub fn fork(
-        source: &SessionFile,
-        leaf: Leaf,
-        folder: &Path,
-        cwd: &Path,
-        carry: Carry,
-    ) -> Result<Self, StoreError> {
-        let locator = Some(Locator::of_path(&source.path));
-        let source = ForkSource {
-            tree: source.tree(),
-            locator: locator.as_ref().filter(|at| at.as_os_str() != "-"),
-        };
-        Self::fork_through(
-            source,
-            leaf,
-            folder,
-            &text(cwd),
-            carry,
-            Arc::new(SystemFiles),
-        )
-    }
-
+    /// Writes a new session in `folder` that continues from `leaf` of another one: a header that names the source,
+    /// and the lines of the path to the leaf as they are. Then come the entries that `carry` makes.
     pub(crate) fn fork_through(
         source: ForkSource<'_>,
         leaf: Leaf,
@@ -172,13 +138,9 @@ impl Store<FileLog> {
         carry: Carry,
         files: Arc<dyn FileLayer>,
     ) -> Result<Self, StoreError> {
-        let parent = source
-            .locator
-            .map(|at| absolute(at.as_path()))
-            .transpose()?;
-        let header = header_now(cwd.to_owned(), parent.as_deref().map(text));
+        let header = header_now(cwd.to_owned(), parent_text(source.locator)?);
         let copy = InMemoryLog::forked(&header, &source, leaf, carry)?;
-        let path = absolute(&folder.join(file_name(&header)))?;
+        let path = absolute(&path_in(folder, &header))?;
         make_folder(folder_of(&path))?;
         let lock = SessionLock::acquire_unpersisted(&path)?;
         let session = create_session(&path, &copy.to_bytes(), &*files)?;
@@ -228,20 +190,23 @@ fn taken_over(
     Ok(queue)
 }
 
-/// Returns the name of a session's file as pi makes it: `2026-01-01T00-00-00-000Z_ID.jsonl`.
-fn file_name(header: &HeaderDraft) -> String {
-    let timestamp = header.timestamp.to_string().replace([':', '.'], "-");
-    format!("{timestamp}_{}.jsonl", header.id)
+/// Returns the path of a new session, whose name is the one that pi gives: `2026-01-01T00-00-00-000Z_ID.jsonl`.
+fn path_in(folder: &Path, header: &HeaderDraft) -> PathBuf {
+    folder.join(file_name(&header.timestamp.to_string(), &header.id))
 }
 
-/// Returns the path as a header holds it.
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
+/// Returns the name of the file of the session that began then.
+pub(crate) fn file_name(began: &str, id: &str) -> String {
+    format!("{}_{id}.jsonl", began.replace([':', '.'], "-"))
 }
 
-/// Returns the path of a parent as a header holds it: one that says the same everywhere.
-fn parent_text(path: &Path) -> String {
-    std::path::absolute(path).map_or_else(|_| text(path), |path| text(&path))
+/// Returns the parent as a header holds it: a path says the same everywhere.
+pub(crate) fn parent_text(parent: Option<&Locator>) -> Result<Option<String>, StoreError> {
+    let text = parent.map(|at| match at.is_remote() {
+        true => Ok(at.to_string()),
+        false => Ok(absolute(at.as_path())?.to_string_lossy().into_owned()),
+    });
+    text.transpose()
 }
 
 /// Returns the path from the root on, so that it stays the same wherever the program goes.

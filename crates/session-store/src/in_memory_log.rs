@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use session_model::{
-    Decoded, Decoder, EntryId, HeaderDraft, Leaf, LineSource, SessionTree, SourceError, Span,
+    Decoded, Decoder, Diagnostic, EntryId, HeaderDraft, Leaf, LineSource, SessionTree, SourceError,
+    Span,
 };
 
 use crate::error::{Advice, StoreError};
@@ -46,8 +47,8 @@ pub struct InMemoryLog {
 }
 
 impl InMemoryLog {
-    /// Returns the session that `bytes` hold; every line in them ends in a line feed.
-    pub(crate) fn of(bytes: Vec<u8>) -> Self {
+    /// Returns the session that `bytes` hold.
+    pub fn of(bytes: Vec<u8>) -> Self {
         Self::over(SharedBytes(Arc::new(RwLock::new(bytes))))
     }
 
@@ -61,13 +62,13 @@ impl InMemoryLog {
     }
 
     /// Returns a new session that has nothing but a header.
-    pub(crate) fn of_header(header: &HeaderDraft) -> Self {
+    pub fn of_header(header: &HeaderDraft) -> Self {
         Self::of(format!("{}\n", header.line()).into_bytes())
     }
 
     /// Returns a new session with the lines of the path to `leaf` of another one, as they are, and the entries that
     /// `carry` makes of the two paths, the source's and the copy's.
-    pub(crate) fn forked(
+    pub fn forked(
         header: &HeaderDraft,
         source: &ForkSource<'_>,
         leaf: Leaf,
@@ -113,8 +114,18 @@ impl InMemoryLog {
         &self.decoded.tree
     }
 
+    /// Returns what was noticed when the bytes were read.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.decoded.diagnostics
+    }
+
+    /// Returns whether the last line is whole.
+    pub fn ends_with_newline(&self) -> bool {
+        self.decoded.ends_with_newline
+    }
+
     /// Returns how many bytes there are.
-    pub(crate) fn len(&self) -> u64 {
+    pub fn len(&self) -> u64 {
         self.bytes.with(Vec::len) as u64
     }
 
@@ -127,28 +138,20 @@ impl InMemoryLog {
     }
 
     /// Returns all bytes.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         self.bytes.with(Vec::clone)
     }
 
-    /// Returns a log of the same bytes with what others added to them.
+    /// Returns a log of the same bytes with all that was added to them.
     pub(crate) fn read_again(&self) -> Self {
         Self::over(self.bytes.clone())
     }
 
-    /// Returns whether others added to the bytes.
-    pub(crate) fn is_behind(&self) -> bool {
-        self.decoded.bytes != self.len()
-    }
-
-    /// Adds a line that the tree of this log does not have.
-    #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn push_as_other(&self, line: &str) {
-        self.bytes.push(line);
-    }
-
     /// Adds lines of entries whose ids are new and whose parents are there.
-    pub(crate) fn append(&mut self, lines: &[String]) {
+    pub fn append(&mut self, lines: &[String]) {
+        if !self.decoded.ends_with_newline && !lines.is_empty() {
+            self.bytes.push("");
+        }
         lines.iter().for_each(|line| self.bytes.push(line));
         take_in(&mut self.decoded, lines);
     }

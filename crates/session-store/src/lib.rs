@@ -2,9 +2,9 @@
 //!
 //! A session is written while it runs: entries are appended whole, synced, and taken back when a write fails; messages
 //! that wait to be sent survive a crash; one process writes at a time. [`SessionStore`] is that running session and
-//! [`SessionCatalog`] makes, finds and forks sessions; both name sessions by a [`Locator`]. [`FileStore`] and
+//! [`SessionCatalog`] makes, finds, reads and forks sessions; both name sessions by a [`Locator`]. [`FileStore`] and
 //! [`MemoryStore`] share all but the keeping of lines, which is a [`SessionLog`]: what a new kind of store implements.
-//! [`SessionFile`] reads a session without a lock, [`SessionWriter`] appends to one.
+//! [`SessionFile`] is a session that was read without a lock.
 //!
 //! ```
 //! use session_model::{EntryDraft, MessageDraft};
@@ -20,7 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Invariants.** After an error the session has the bytes that it had before. A line that a crash tore is damage of
+//! **Invariants.** After an error that is not `Unknown` the session has the bytes that it had before. A line that a crash tore is damage of
 //! that line alone. A queued message has the id of its later entry, so it is sent once. An existing file is never
 //! replaced.
 
@@ -29,6 +29,10 @@
 mod append;
 pub mod catalog;
 mod cleanup;
+#[cfg(test)]
+mod conformance_file_tests;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance_shared_tests;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance_tests;
 pub mod error;
@@ -59,16 +63,17 @@ mod writer;
 
 pub use append::SyncPolicy;
 pub use cleanup::{Cleanup, CleanupRule, KeptOutput, OutputTotal, find_unused, remove_unused};
-pub use error::{Advice, StoreError};
-pub use file::{SessionFile, read_stream};
+pub use error::{Advice, CHANGED, LEASE_LOST, StoreError};
+pub use file::{SessionFile, read_stream, readable_parent};
 pub use file_catalog::FileCatalog;
 pub use file_layer::{AppendFile, FileLayer, SystemFiles};
 pub use file_log::FileLog;
-pub use file_store::FileStore;
+pub use file_store::{FileStore, exists};
 pub use filter::{Unfiltered, WriteFilter};
-pub use locator::Locator;
+pub use in_memory_log::InMemoryLog;
+pub use locator::{Locator, is_url};
 pub use lock::SessionLock;
-pub use log::{SessionLog, Store, Weight};
+pub use log::{Lines, SessionLog, Store, Weight};
 pub use memory_store::{MemoryCatalog, MemoryLog, MemoryStore};
 pub use new_file::{Contents, NewFile, check_new};
 pub use progress::ReadObserver;
@@ -77,9 +82,9 @@ pub use replace::replace_session;
 pub use row::SessionRow;
 pub use sidecars::{holds_outputs, is_sidecar, sidecars};
 pub use source::FileSource;
-pub use stamp::{new_header, now};
+pub use stamp::{header_now, new_header, now};
 pub use traits::{
-    BoxFuture, Carry, ForkSource, NewSession, OpenSession, SessionCatalog, SessionStore,
-    StoreFuture, move_queue,
+    Batch, BoxFuture, Carry, ForkSource, LocalFiles, NewSession, OpenSession, Page, Query,
+    SessionCatalog, SessionStore, StoreFuture, list_all, move_queue,
 };
-pub use writer::{STDIN_IN_PLACE, SessionWriter};
+pub use writer::STDIN_IN_PLACE;

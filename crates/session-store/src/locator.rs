@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// Where a session is, in the words of its catalog: only the catalog that gave it can open it.
 ///
-/// The locators of the file catalog are paths.
+/// The locators of the file catalog are paths; those of other stores begin with `SCHEME://`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Locator(OsString);
 
@@ -26,10 +26,24 @@ impl Locator {
         Path::new(&self.0)
     }
 
+    /// Returns whether it names a session of a store that is no folder: `SCHEME://`.
+    pub fn is_remote(&self) -> bool {
+        is_url(self.as_path())
+    }
+
     /// Returns its text, which need not be Unicode.
     pub fn as_os_str(&self) -> &OsStr {
         &self.0
     }
+}
+
+/// Returns whether a text begins as the address of a store that is no folder does: `SCHEME://`.
+pub fn is_url(text: &Path) -> bool {
+    let text = text.as_os_str().as_encoded_bytes();
+    let is_of_scheme = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let scheme = text.iter().take_while(is_of_scheme);
+    let length = scheme.count();
+    length > 1 && text[length..].starts_with(b"://")
 }
 
 impl fmt::Display for Locator {

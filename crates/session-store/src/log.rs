@@ -1,20 +1,21 @@
 //! What every store shares: ids, stamping, the leaf and the queue, above a log that only keeps lines.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use session_model::{
     AgentMessage, Diagnostic, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, SessionTree,
 };
 
-use crate::append::SyncPolicy;
 use crate::error::{Advice, StoreError};
 use crate::filter::{Unfiltered, WriteFilter};
 use crate::locator::Locator;
-use crate::queue::{NewEntry, Queued};
+use crate::queue::Queued;
 use crate::stamp::{fresh_id, stamped};
-use crate::traits::{SessionStore, StoreFuture};
+use crate::traits::{Batch, LocalFiles, SessionStore, StoreFuture};
+
+/// How often a batch is written anew.
+const ATTEMPTS: usize = 3;
 
 /// How much would be lost with lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +44,7 @@ impl Weight {
 
 /// Keeps the lines of one session: what a new kind of store implements. [`Store`] makes a [`SessionStore`] of it.
 ///
-/// After an error lines may have been kept all the same: [`Store`] looks for them after [`SessionLog::reload`].
+/// After an error lines may have been kept all the same: [`Store`] looks for them after [`SessionLog::refresh`].
 pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Returns the tree of all lines.
     fn tree(&self) -> &SessionTree;
@@ -62,14 +63,9 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Returns true once others find the session there.
     fn is_persisted(&self) -> bool;
 
-    /// Returns the folder for output that was cut.
-    fn outputs(&self) -> Option<PathBuf> {
+    /// Returns the files of a session that is a file.
+    fn local(&self) -> Option<LocalFiles> {
         None
-    }
-
-    /// Returns the files that only this log reads and writes.
-    fn protected_files(&self) -> Vec<PathBuf> {
-        Vec::new()
     }
 
     /// Returns the nearest readable entry from `parent` on towards the root.
@@ -77,16 +73,11 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         Some(parent)
     }
 
-    /// Sets when lines are forced to the disk.
-    fn set_sync_policy(&mut self, policy: SyncPolicy) {
-        let _ = policy;
-    }
+    /// Takes in what others stored.
+    fn refresh(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Takes in what another program appended.
-    fn reload(&mut self) -> StoreFuture<'_, ()>;
-
-    /// Appends lines of entries in one write, behind what another program appended.
-    fn append(&mut self, lines: Vec<String>, weight: Weight) -> StoreFuture<'_, ()>;
+    /// Appends lines in one write, behind what others stored. The messages that they are wait no longer.
+    fn append(&mut self, lines: Lines) -> StoreFuture<'_, ()>;
 
     /// Keeps a message that waits.
     fn keep<'a>(&'a mut self, queued: &'a Queued) -> StoreFuture<'a, ()>;
@@ -97,8 +88,23 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Makes the session one that others find.
     fn persist(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Forces to the disk what the policy let wait.
-    fn sync(&mut self) -> StoreFuture<'_, ()>;
+    /// Forces to the disk what may wait, and lets others write. A log that is dropped does the same as far as it can.
+    fn close(&mut self) -> StoreFuture<'_, ()>;
+}
+
+/// Lines of entries that are written together.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    /// The lines, without line feeds.
+    pub lines: Vec<String>,
+    /// The ids of their entries.
+    pub ids: Vec<EntryId>,
+    /// How much would be lost with them.
+    pub weight: Weight,
+    /// The messages that wait no longer.
+    pub sent: Vec<EntryId>,
+    /// How many messages wait on.
+    pub left: usize,
 }
 
 /// A session that is open for writing, over its log.
@@ -109,9 +115,8 @@ pub struct Store<L> {
     queue: Vec<Queued>,
     id: String,
     cwd: String,
-    policy: SyncPolicy,
     filter: Arc<dyn WriteFilter>,
-    /// Lines of failed writes since the last good one, any of which may have been kept.
+    /// Lines of writes since the last good one, any of which may have been kept.
     unconfirmed: Vec<(EntryId, String)>,
 }
 
@@ -125,7 +130,6 @@ impl<L: SessionLog> Store<L> {
             queue,
             id: header.map(|header| header.id.clone()).unwrap_or_default(),
             cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
-            policy: SyncPolicy::Always,
             filter: Arc::new(Unfiltered),
             unconfirmed: Vec::new(),
             log,
@@ -144,16 +148,33 @@ impl<L: SessionLog> Store<L> {
         }
     }
 
-    async fn append_lines(
-        &mut self,
-        parent: Option<EntryId>,
-        entries: Vec<NewEntry>,
-    ) -> Result<Vec<EntryId>, StoreError> {
+    /// Writes a batch, anew where a write that had no answer was stored meanwhile.
+    async fn append_batch(&mut self, batch: Batch) -> Result<Vec<EntryId>, StoreError> {
+        for _ in 1..ATTEMPTS {
+            match self.try_batch(batch.clone()).await {
+                Err(StoreError::Conflict { .. }) if batch.expected.is_none() => {}
+                done => return done,
+            }
+        }
+        self.try_batch(batch).await
+    }
+
+    async fn try_batch(&mut self, batch: Batch) -> Result<Vec<EntryId>, StoreError> {
+        let Batch {
+            mut parent,
+            entries,
+            expected,
+        } = batch;
         let Some(weight) = entries.iter().map(|entry| Weight::of(&entry.draft)).max() else {
             return Ok(Vec::new());
         };
-        self.log.reload().await?;
-        let mut parent = self.readable_parent(parent)?;
+        self.log.refresh().await?;
+        if expected.is_some_and(|expected| expected != self.log.tree().len()) {
+            let at = self.log.locator().map(|at| at.as_path().to_owned());
+            let path = at.unwrap_or_default();
+            return Err(StoreError::Conflict { path });
+        }
+        parent = self.readable_parent(parent)?;
         let mut ids: Vec<Option<EntryId>> = Vec::new();
         let mut new = Vec::new();
         for entry in entries {
@@ -166,34 +187,47 @@ impl<L: SessionLog> Store<L> {
             ids.push(landed);
         }
         let (lines, fresh) = stamped(self.log.tree(), &self.queue, parent, new)?;
-        let lines = lines.into_iter().map(|line| self.filter.line(line));
-        let lines: Vec<String> = lines.collect();
-        if !lines.is_empty()
-            && let Err(error) = self.log.append(lines.clone(), weight).await
-        {
-            self.unconfirmed.extend(fresh.iter().cloned().zip(lines));
-            let read = self.log.reload().await;
-            if read.is_err() || !fresh.iter().all(|id| self.has_landed(id)) {
-                return Err(error);
-            }
-        }
-        self.unconfirmed.clear();
-        let mut fresh = fresh.into_iter();
-        let ids = ids.into_iter().filter_map(|id| id.or_else(|| fresh.next()));
+        let mut unused = fresh.iter().cloned();
+        let ids = ids
+            .into_iter()
+            .filter_map(|id| id.or_else(|| unused.next()));
         let ids: Vec<EntryId> = ids.collect();
+        let waits = |id: &EntryId| self.queue.iter().any(|queued| queued.id == *id);
+        let sent: Vec<EntryId> = ids.iter().filter(|id| waits(id)).cloned().collect();
+        let lines = lines.into_iter().map(|line| self.filter.line(line));
+        let lines = Lines {
+            lines: lines.collect(),
+            weight,
+            left: self.queue.len() - sent.len(),
+            sent,
+            ids: fresh,
+        };
+        self.append_lines(lines).await?;
+        self.unconfirmed.clear();
         if let Some(index) = ids.last().and_then(|id| self.log.tree().find(id)) {
             self.leaf = Leaf::At(index);
         }
-        let sent = self.queue.extract_if(.., |queued| ids.contains(&queued.id));
-        let sent: Vec<EntryId> = sent.map(|queued| queued.id).collect();
-        if self.log.is_persisted() {
-            // Their ids are in the session, so what is kept of them is passed over where it cannot be removed.
-            let _ = self.log.forget(&sent, self.queue.len()).await;
-        }
+        self.queue.retain(|queued| !ids.contains(&queued.id));
         Ok(ids)
     }
 
-    /// Returns whether the session has an entry of a failed write, byte for byte.
+    /// Appends lines, and succeeds where they are kept although the log reports an error.
+    async fn append_lines(&mut self, lines: Lines) -> Result<(), StoreError> {
+        let fresh = lines.ids.clone();
+        // Before the write: the caller may stop waiting for it.
+        let both = fresh.iter().cloned().zip(lines.lines.iter().cloned());
+        self.unconfirmed.extend(both);
+        let Err(error) = self.log.append(lines).await else {
+            return Ok(());
+        };
+        let read = self.log.refresh().await;
+        match read.is_ok() && fresh.iter().all(|id| self.has_landed(id)) {
+            true => Ok(()),
+            false => Err(error),
+        }
+    }
+
+    /// Returns whether the session has an entry of a write without an answer, byte for byte.
     fn has_landed(&self, id: &EntryId) -> bool {
         let tree = self.log.tree();
         let mut lines = self.unconfirmed.iter().filter(|(of, _)| of == id);
@@ -212,7 +246,7 @@ impl<L: SessionLog> Store<L> {
     }
 }
 
-impl<L: SessionLog> SessionStore for Store<L> {
+impl<L: SessionLog + 'static> SessionStore for Store<L> {
     fn tree(&self) -> &SessionTree {
         self.log.tree()
     }
@@ -245,12 +279,8 @@ impl<L: SessionLog> SessionStore for Store<L> {
         self.log.bytes()
     }
 
-    fn outputs(&self) -> Option<PathBuf> {
-        self.log.outputs()
-    }
-
-    fn protected_files(&self) -> Vec<PathBuf> {
-        self.log.protected_files()
+    fn local(&self) -> Option<LocalFiles> {
+        self.log.local()
     }
 
     fn queued(&self) -> &[Queued] {
@@ -276,15 +306,6 @@ impl<L: SessionLog> SessionStore for Store<L> {
         fresh_id(self.tree(), &self.queue, &[])
     }
 
-    fn set_sync_policy(&mut self, policy: SyncPolicy) {
-        self.policy = policy;
-        self.log.set_sync_policy(policy);
-    }
-
-    fn sync_policy(&self) -> SyncPolicy {
-        self.policy
-    }
-
     fn set_filter(&mut self, filter: Arc<dyn WriteFilter>) {
         self.filter = filter;
     }
@@ -293,12 +314,8 @@ impl<L: SessionLog> SessionStore for Store<L> {
         self.filter.clone()
     }
 
-    fn append_under<'a>(
-        &'a mut self,
-        parent: Option<EntryId>,
-        entries: Vec<NewEntry>,
-    ) -> StoreFuture<'a, Vec<EntryId>> {
-        Box::pin(self.append_lines(parent, entries))
+    fn write(&mut self, batch: Batch) -> StoreFuture<'_, Vec<EntryId>> {
+        Box::pin(self.append_batch(batch))
     }
 
     fn keep(&mut self, queued: Queued) -> StoreFuture<'_, Queued> {
@@ -328,11 +345,11 @@ impl<L: SessionLog> SessionStore for Store<L> {
         })
     }
 
-    fn reload(&mut self) -> StoreFuture<'_, ()> {
-        self.log.reload()
+    fn refresh(&mut self) -> StoreFuture<'_, ()> {
+        self.log.refresh()
     }
 
-    fn sync(&mut self) -> StoreFuture<'_, ()> {
-        self.log.sync()
+    fn close(mut self: Box<Self>) -> StoreFuture<'static, ()> {
+        Box::pin(async move { self.log.close().await })
     }
 }

@@ -1,19 +1,24 @@
 //! The store in memory, and the catalog of sessions in memory.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use session_model::{EntryId, HeaderDraft, Leaf, SessionTree, Timestamp};
 
 use crate::catalog::only_one;
 use crate::error::StoreError;
+use crate::file::SessionFile;
 use crate::in_memory_log::InMemoryLog;
 use crate::locator::Locator;
-use crate::log::{SessionLog, Store, Weight};
+use crate::log::{Lines, SessionLog, Store};
+use crate::progress::ReadObserver;
 use crate::queue::Queued;
-use crate::row::SessionRow;
+use crate::row::{SessionRow, page_of};
 use crate::stamp::{header_now, now};
-use crate::traits::{Carry, ForkSource, NewSession, OpenSession, SessionCatalog, StoreFuture};
+use crate::traits::{
+    Carry, ForkSource, NewSession, OpenSession, Page, Query, SessionCatalog, StoreFuture, list_all,
+};
 
 /// A session in memory.
 pub type MemoryStore = Store<MemoryLog>;
@@ -91,19 +96,14 @@ impl SessionLog for MemoryLog {
         self.kept.is_some()
     }
 
-    fn reload(&mut self) -> StoreFuture<'_, ()> {
-        Box::pin(async move {
-            if self.log.is_behind() {
-                self.log = self.log.read_again();
-            }
-            Ok(())
-        })
+    fn refresh(&mut self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
     }
 
-    fn append(&mut self, lines: Vec<String>, _: Weight) -> StoreFuture<'_, ()> {
+    fn append(&mut self, lines: Lines) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            self.change(|_| {})?;
-            self.log.append(&lines);
+            self.change(|kept| kept.queue.retain(|queued| !lines.sent.contains(&queued.id)))?;
+            self.log.append(&lines.lines);
             Ok(())
         })
     }
@@ -122,7 +122,7 @@ impl SessionLog for MemoryLog {
         Box::pin(async { Ok(()) })
     }
 
-    fn sync(&mut self) -> StoreFuture<'_, ()> {
+    fn close(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
 }
@@ -164,7 +164,11 @@ impl SessionCatalog for MemoryCatalog {
         })
     }
 
-    fn open<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, OpenSession> {
+    fn open<'a>(
+        &'a self,
+        at: &'a Locator,
+        _: &'a mut dyn ReadObserver,
+    ) -> StoreFuture<'a, OpenSession> {
         Box::pin(async move {
             let mut sessions = lock(&self.sessions);
             let kept = sessions.get_mut(at).ok_or_else(|| unknown(at))?;
@@ -184,6 +188,17 @@ impl SessionCatalog for MemoryCatalog {
         })
     }
 
+    fn read<'a>(
+        &'a self,
+        at: &'a Locator,
+        _: &'a mut dyn ReadObserver,
+    ) -> StoreFuture<'a, SessionFile> {
+        Box::pin(async move {
+            let bytes = lock(&self.sessions).get(at).map(|kept| kept.log.to_bytes());
+            SessionFile::of_memory(at.as_path(), bytes.ok_or_else(|| unknown(at))?)
+        })
+    }
+
     fn fork<'a>(
         &'a self,
         source: ForkSource<'a>,
@@ -199,22 +214,45 @@ impl SessionCatalog for MemoryCatalog {
         })
     }
 
-    fn list<'a>(&'a self, cwd: Option<&'a str>) -> StoreFuture<'a, Vec<SessionRow>> {
+    fn adopt<'a>(&'a self, session: &'a SessionFile) -> StoreFuture<'a, Locator> {
+        Box::pin(async move {
+            let header = session.tree().header();
+            let id = header.map(|header| header.id.clone()).unwrap_or_default();
+            let contents = session.contents()?.read();
+            let bytes = contents.map_err(|error| StoreError::io("read", &session.path, error))?;
+            let locator = Locator::new(format!("memory:{id}"));
+            let kept = Kept {
+                log: InMemoryLog::of(bytes),
+                queue: Vec::new(),
+                modified: now(),
+                is_open: false,
+            };
+            match lock(&self.sessions).entry(locator.clone()) {
+                Entry::Occupied(_) => Err(StoreError::AlreadyThere { id }),
+                Entry::Vacant(free) => {
+                    free.insert(kept);
+                    Ok(locator)
+                }
+            }
+        })
+    }
+
+    fn list<'a>(&'a self, query: Query<'a>) -> StoreFuture<'a, Page> {
         Box::pin(async move {
             let sessions = lock(&self.sessions);
             let rows = sessions
                 .iter()
                 .filter_map(|(locator, kept)| row(locator, kept));
             let mut rows: Vec<SessionRow> = rows
-                .filter(|row| cwd.is_none_or(|cwd| cwd == row.cwd))
+                .filter(|row| query.cwd.is_none_or(|cwd| cwd == row.cwd))
                 .collect();
             rows.sort_by_key(|row| std::cmp::Reverse(row.modified));
-            Ok(rows)
+            Ok(page_of(rows, query))
         })
     }
 
     fn find<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Locator> {
-        Box::pin(async move { only_one(self.list(None).await?, id, "memory") })
+        Box::pin(async move { only_one(list_all(self, None).await?, id, "memory") })
     }
 
     fn remove<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, ()> {

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 
 /// Learns how far a read has come and may stop it.
-pub trait ReadObserver {
+pub trait ReadObserver: Send {
     /// A file of `total` bytes is about to be read.
     fn begin(&mut self, total: u64) {
         let _ = total;

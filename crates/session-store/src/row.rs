@@ -5,10 +5,10 @@ use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp};
 use crate::file::NEWEST_VERSION;
 use crate::locator::Locator;
 use crate::queue::Queued;
+use crate::traits::{Page, Query};
 
 /// What a list tells of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct SessionRow {
     /// Where it is.
     pub locator: Locator,
@@ -62,7 +62,7 @@ impl SessionRow {
     }
 
     /// Returns the row with the messages that wait; the first of them is the first prompt where none was sent.
-    pub(crate) fn with_queue(self, queue: &[Queued]) -> Self {
+    pub fn with_queue(self, queue: &[Queued]) -> Self {
         Self {
             pending: queue.len(),
             first_prompt: self
@@ -70,6 +70,22 @@ impl SessionRow {
                 .or_else(|| queue.first().map(|queued| queued.text.clone())),
             ..self
         }
+    }
+}
+
+/// Returns the part of a list that a query asks for; the place behind a row is its locator.
+pub(crate) fn page_of(mut rows: Vec<SessionRow>, query: Query<'_>) -> Page {
+    if let Some(after) = query.after {
+        let behind = rows.iter().position(|row| row.locator.to_string() == after);
+        rows.drain(..behind.map_or(0, |row| row + 1));
+    }
+    let limit = query.limit.unwrap_or(rows.len());
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    let last = rows.last().filter(|_| has_more);
+    Page {
+        next: last.map(|row| row.locator.to_string()),
+        rows,
     }
 }
 

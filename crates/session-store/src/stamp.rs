@@ -12,7 +12,7 @@ pub fn new_header(cwd: String, parent_session: Option<String>) -> (String, Strin
 }
 
 /// Returns the header of a new session that begins now in `cwd`.
-pub(crate) fn header_now(cwd: String, parent_session: Option<String>) -> HeaderDraft {
+pub fn header_now(cwd: String, parent_session: Option<String>) -> HeaderDraft {
     HeaderDraft {
         id: uuid::Uuid::now_v7().to_string(),
         timestamp: now(),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use session_model::{
@@ -11,16 +12,26 @@ use session_model::{
 };
 use tempfile::TempDir;
 
-use crate::conformance_tests::{Backend, Files, Memory, check};
+use crate::conformance_file_tests::{Files, check_files};
+use crate::conformance_tests::{Memory, check};
 use crate::error::ErrorKind;
 use crate::pending::pending_path;
 use crate::traits::Carry;
-use crate::{Delivery, FileStore, NewEntry, NewSession, Queued, SessionStore, StoreError};
-use crate::{SessionFile, SyncPolicy};
+use crate::{
+    Delivery, FileCatalog, FileStore, ForkSource, Locator, NewEntry, NewSession, Queued,
+    SessionCatalog, SessionFile, SessionStore, StoreError, SyncPolicy, SystemFiles,
+};
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.expect("a runtime").block_on(future)
+}
+
+fn new_in(cwd: &Path, parent: Option<&Path>) -> NewSession {
+    NewSession {
+        cwd: cwd.to_string_lossy().into_owned(),
+        parent: parent.map(Locator::of_path),
+    }
 }
 
 /// A store in a file whose writes are waited for.
@@ -37,11 +48,14 @@ impl Deref for Live {
 
 impl Live {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        FileStore::open(path).map(Self)
+        FileCatalog::new("").open_file(path, &mut ()).map(Self)
     }
 
     pub(crate) fn create(folder: &Path, cwd: &Path, parent: Option<&Path>) -> Self {
-        Self(FileStore::create(folder, cwd, parent))
+        let store = FileCatalog::new("")
+            .making_in(folder)
+            .create_file(new_in(cwd, parent));
+        Self(store.expect("created"))
     }
 
     pub(crate) fn create_at(
@@ -49,7 +63,8 @@ impl Live {
         cwd: &Path,
         parent: Option<&Path>,
     ) -> Result<Self, StoreError> {
-        FileStore::create_at(path, cwd, parent).map(Self)
+        let new = new_in(cwd, parent);
+        FileCatalog::new("").create_at(path, new).map(Self)
     }
 
     fn fork(
@@ -59,7 +74,14 @@ impl Live {
         cwd: &Path,
         carry: Carry,
     ) -> Result<Self, StoreError> {
-        FileStore::fork(source, leaf, folder, cwd, carry).map(Self)
+        let locator = Locator::of_path(&source.path);
+        let source = ForkSource {
+            tree: source.tree(),
+            locator: Some(&locator),
+        };
+        let files = Arc::new(SystemFiles);
+        let cwd = cwd.to_string_lossy();
+        FileStore::fork_through(source, leaf, folder, &cwd, carry, files).map(Self)
     }
 
     pub(crate) fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, StoreError> {
@@ -81,7 +103,7 @@ impl Live {
     }
 
     fn set_sync_policy(&mut self, policy: SyncPolicy) {
-        self.0.set_sync_policy(policy);
+        self.0.log.set_sync_policy(policy);
     }
 }
 
@@ -93,6 +115,7 @@ fn memory_keeps_the_promises_of_a_store() {
 #[test]
 fn files_keep_the_promises_of_a_store() {
     block_on(check(|| Box::new(Files::new())));
+    block_on(check_files());
 }
 
 /// A folder for sessions, in memory where the system has a place there: every append is synced.
@@ -796,12 +819,12 @@ fn only_the_owner_may_read() {
 }
 
 /// Returns a session with an answer, in files that may fail, and its entries' ids.
-fn answered_in(files: &Files) -> (Box<dyn SessionStore>, Vec<EntryId>) {
+fn answered_in(files: &Files, policy: SyncPolicy) -> (Box<dyn SessionStore>, Vec<EntryId>) {
     let new = NewSession {
         cwd: "/project".to_owned(),
         parent: None,
     };
-    let mut store = block_on(files.catalog().create(new)).expect("created");
+    let mut store = block_on(files.catalog_of(policy).create(new)).expect("created");
     let ids = block_on(store.append(vec![user("one"), answer("two")]));
     (store, ids.expect("appended"))
 }
@@ -814,8 +837,7 @@ fn line_of_other(id: &str) -> String {
 fn a_line_that_is_written_between_the_look_and_the_write_joins_the_tree() {
     for policy in [SyncPolicy::Always, SyncPolicy::Never] {
         let files = Files::new();
-        let (mut store, ids) = answered_in(&files);
-        store.set_sync_policy(policy);
+        let (mut store, ids) = answered_in(&files, policy);
         *files.files.other.lock().expect("free") = Some(line_of_other("f1") + "\n");
         let own = block_on(store.append(vec![user("three")])).expect("appended");
         let more = block_on(store.append(vec![answer("four")])).expect("appended");
@@ -834,7 +856,7 @@ fn a_line_that_is_written_between_the_look_and_the_write_joins_the_tree() {
 #[test]
 fn a_line_that_another_program_has_begun_is_not_written_into() {
     let files = Files::new();
-    let (mut store, _) = answered_in(&files);
+    let (mut store, _) = answered_in(&files, SyncPolicy::Always);
     let (begun, rest) = (line_of_other("f1"), line_of_other("f2"));
     let (begun, end) = begun.split_at(20);
     let at = store.locator().cloned().expect("a locator");
@@ -865,7 +887,7 @@ fn a_session_whose_known_part_changed_is_refused_and_left_alone() {
     ];
     for change in changes {
         let files = Files::new();
-        let (mut store, _) = answered_in(&files);
+        let (mut store, _) = answered_in(&files, SyncPolicy::Always);
         let at = store.locator().cloned().expect("a locator");
         let before = std::fs::read(at.as_path()).expect("read");
         let mut changed = before.clone();

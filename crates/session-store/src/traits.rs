@@ -1,4 +1,4 @@
-//! The traits of stores: a session that is open for writing, and a catalog of sessions.
+//! The contract of stores: a session that is open for writing, and a catalog of sessions.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,10 +10,11 @@ use session_model::{
     UserMessage,
 };
 
-use crate::append::SyncPolicy;
 use crate::error::StoreError;
+use crate::file::SessionFile;
 use crate::filter::WriteFilter;
 use crate::locator::Locator;
+use crate::progress::ReadObserver;
 use crate::queue::{Delivery, NewEntry, Prompt, Queued};
 use crate::row::SessionRow;
 
@@ -25,11 +26,12 @@ pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// A session that is open for writing: it grows entry by entry, and keeps the messages that wait.
 ///
-/// **Invariants.** Nothing that was appended or queued is lost when the program ends at any moment. After an error
-/// nothing has changed. One store at a time has a session open for writing.
+/// **Invariants.** Nothing that was appended or queued is lost when the program ends at any moment. A write whose error
+/// is not [`StoreError::Unknown`] stored nothing. The same entries with the same ids, written again after an error, are
+/// in the session once. One store at a time has a session open for writing.
 ///
-/// **Other programs.** One that knows no lock may append whole lines. Its entries join the tree before the next
-/// append, and nothing of them is changed. Entries of this store go on under its own [`leaf`](Self::leaf): where the
+/// **Other programs.** To a file, one that knows no lock may append whole lines. Its entries join the tree before the
+/// next append, and nothing of them is changed. Entries of this store follow its own [`leaf`](Self::leaf): where the
 /// other one appended under the same entry, they are branches of it. Readers take the last entry of a session for its
 /// leaf, so after the next append they follow this store. A session whose known part changed or got shorter is refused.
 pub trait SessionStore: fmt::Debug + Send + Sync {
@@ -57,11 +59,8 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Returns how long the session is, in bytes.
     fn bytes(&self) -> u64;
 
-    /// Returns the folder for the whole text of output that was cut; `None` where the session has no place for it.
-    fn outputs(&self) -> Option<PathBuf>;
-
-    /// Returns the files that this store alone reads and writes; tools leave them alone.
-    fn protected_files(&self) -> Vec<PathBuf>;
+    /// Returns the files of a session that is a file.
+    fn local(&self) -> Option<LocalFiles>;
 
     /// Returns the messages that wait, the oldest first.
     fn queued(&self) -> &[Queued];
@@ -72,27 +71,16 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Returns an id that no entry has and no message that waits.
     fn fresh_id(&self) -> EntryId;
 
-    /// Sets when appends are forced to the disk; until then every one is. What waits to be sent always is,
-    /// unless the policy is never.
-    fn set_sync_policy(&mut self, policy: SyncPolicy);
-
-    /// Returns when appends are forced to the disk.
-    fn sync_policy(&self) -> SyncPolicy;
-
     /// Sets what every text passes from now on before it is written.
     fn set_filter(&mut self, filter: Arc<dyn WriteFilter>);
 
     /// Returns what every text passes before it is written.
     fn filter(&self) -> Arc<dyn WriteFilter>;
 
-    /// Appends entries as a chain under a parent, in one write, and returns their ids; `None` is the root. The last
-    /// is the leaf afterwards. Where the line of the parent is damaged, they go under the nearest entry before it
-    /// that can be read. A queued message whose id is appended waits no longer.
-    fn append_under<'a>(
-        &'a mut self,
-        parent: Option<EntryId>,
-        entries: Vec<NewEntry>,
-    ) -> StoreFuture<'a, Vec<EntryId>>;
+    /// Writes a batch whole or not at all, and returns the ids of its entries. The last is the leaf afterwards. A queued
+    /// message whose id is appended waits no longer. Entries that an earlier write without an answer has stored are
+    /// recognized by their ids and not written again.
+    fn write(&mut self, batch: Batch) -> StoreFuture<'_, Vec<EntryId>>;
 
     /// Keeps a message until it is sent, under its id, and returns it as it was written.
     fn keep(&mut self, queued: Queued) -> StoreFuture<'_, Queued>;
@@ -103,11 +91,12 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Makes the session one that others find, for one that is worth it before there is an answer.
     fn persist(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Takes in what another program appended. Every append does so first.
-    fn reload(&mut self) -> StoreFuture<'_, ()>;
+    /// Takes in what was stored by others, and what an earlier write without an answer has stored. Every write does so
+    /// first.
+    fn refresh(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Forces to the disk what the policy let wait.
-    fn sync(&mut self) -> StoreFuture<'_, ()>;
+    /// Forces to the disk what may wait, and lets others write. A store that is dropped does the same as far as it can.
+    fn close(self: Box<Self>) -> StoreFuture<'static, ()>;
 
     /// Appends entries as a chain under the leaf.
     fn append(&mut self, entries: Vec<NewEntry>) -> StoreFuture<'_, Vec<EntryId>> {
@@ -116,6 +105,19 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
             Leaf::Root => None,
         };
         self.append_under(leaf, entries)
+    }
+
+    /// Appends entries as a chain under a parent; `None` is the root.
+    fn append_under(
+        &mut self,
+        parent: Option<EntryId>,
+        entries: Vec<NewEntry>,
+    ) -> StoreFuture<'_, Vec<EntryId>> {
+        self.write(Batch {
+            parent,
+            entries,
+            expected: None,
+        })
     }
 
     /// Keeps a new message until it is sent, and returns it.
@@ -152,6 +154,30 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     }
 }
 
+/// Entries that are written together.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The entry that they follow; `None` is the root. Where its line is damaged, they follow the nearest entry before
+    /// it that can be read.
+    pub parent: Option<EntryId>,
+    /// The entries, each the parent of the next. One without an id gets one, so it may be there twice when it is written
+    /// again after [`StoreError::Unknown`].
+    pub entries: Vec<NewEntry>,
+    /// How many entries the session has; [`StoreError::Conflict`] where others wrote meanwhile. `None` accepts that.
+    pub expected: Option<usize>,
+}
+
+/// The files of a session that is a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LocalFiles {
+    /// The session.
+    pub path: PathBuf,
+    /// The folder for the whole text of output that was cut.
+    pub outputs: PathBuf,
+    /// The files that this store alone reads and writes; tools leave them alone.
+    pub protected: Vec<PathBuf>,
+}
+
 /// Moves the messages that wait in `from` to `to`, under the ids that they have. One that cannot be moved waits where
 /// it was.
 ///
@@ -174,7 +200,7 @@ pub async fn move_queue(
 pub struct NewSession {
     /// The folder that it works in.
     pub cwd: String,
-    /// The session that it goes on from.
+    /// The session that it continues.
     pub parent: Option<Locator>,
 }
 
@@ -193,15 +219,47 @@ pub type Carry = fn(&SessionPath<'_>, &SessionPath<'_>) -> Vec<NewEntry>;
 /// An open session of any catalog.
 pub type OpenSession = Box<dyn SessionStore>;
 
+/// Which sessions a list has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Query<'a> {
+    /// Those that work in this folder; `None` is all.
+    pub cwd: Option<&'a str>,
+    /// Those behind this place, which an earlier page named.
+    pub after: Option<&'a str>,
+    /// At most so many; `None` lets the catalog choose.
+    pub limit: Option<usize>,
+}
+
+/// A part of a list, the last written first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The sessions.
+    pub rows: Vec<SessionRow>,
+    /// Where the next page begins; `None` when this is the last.
+    pub next: Option<String>,
+}
+
 /// Where sessions are made, found and removed.
 pub trait SessionCatalog: fmt::Debug + Send + Sync {
     /// Returns a new session. Others find it once something is worth keeping.
     fn create(&self, new: NewSession) -> StoreFuture<'_, OpenSession>;
 
-    /// Opens a session for writing. The messages that wait for it wait on.
-    fn open<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, OpenSession>;
+    /// Opens a session for writing, which no other program can meanwhile. The messages that wait for it wait on.
+    /// `observer` learns of the progress and may stop it.
+    fn open<'a>(
+        &'a self,
+        at: &'a Locator,
+        observer: &'a mut dyn ReadObserver,
+    ) -> StoreFuture<'a, OpenSession>;
 
-    /// Returns a new session that goes on from `leaf` of another one: with the lines of the path to the leaf as they
+    /// Reads a session, which others may write meanwhile.
+    fn read<'a>(
+        &'a self,
+        at: &'a Locator,
+        observer: &'a mut dyn ReadObserver,
+    ) -> StoreFuture<'a, SessionFile>;
+
+    /// Returns a new session that continues from `leaf` of another one: with the lines of the path to the leaf as they
     /// are, and what `carry` adds.
     fn fork<'a>(
         &'a self,
@@ -211,12 +269,41 @@ pub trait SessionCatalog: fmt::Debug + Send + Sync {
         carry: Carry,
     ) -> StoreFuture<'a, OpenSession>;
 
-    /// Returns the sessions that work in `cwd`, or all, the last written first.
-    fn list<'a>(&'a self, cwd: Option<&'a str>) -> StoreFuture<'a, Vec<SessionRow>>;
+    /// Copies a session of any store to this one, byte for byte, and returns where it is. One of this id must not be
+    /// there.
+    fn adopt<'a>(&'a self, session: &'a SessionFile) -> StoreFuture<'a, Locator>;
+
+    /// Returns a page of the sessions, the last written first.
+    fn list<'a>(&'a self, query: Query<'a>) -> StoreFuture<'a, Page>;
 
     /// Returns the session whose id is `id`, or the only one whose id begins so.
     fn find<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Locator>;
 
-    /// Removes a session that nobody has open, and what waits for it.
+    /// Removes a session that no program has open, and what waits for it.
     fn remove<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, ()>;
+}
+
+/// Returns all sessions of a catalog, the last written first: those that work in `cwd`, or all.
+///
+/// # Errors
+/// Those of the catalog.
+pub async fn list_all(
+    catalog: &dyn SessionCatalog,
+    cwd: Option<&str>,
+) -> Result<Vec<SessionRow>, StoreError> {
+    let mut rows = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let query = Query {
+            cwd,
+            after: after.as_deref(),
+            limit: None,
+        };
+        let page = catalog.list(query).await?;
+        rows.extend(page.rows);
+        after = page.next;
+        if after.is_none() {
+            return Ok(rows);
+        }
+    }
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::append::{AppendError, SyncClock, SyncPolicy, Written};
-use crate::error::{Advice, StoreError};
-use crate::file::{CHANGED, NEWEST_VERSION, SessionFile, file_metadata};
-use crate::file_layer::{FileLayer, SystemFiles};
+use crate::error::{Advice, CHANGED, StoreError};
+use crate::file::{NEWEST_VERSION, SessionFile, file_metadata};
+use crate::file_layer::FileLayer;
 use crate::lock::SessionLock;
 use crate::new_file::NewFile;
 use crate::progress::ReadObserver;
@@ -19,9 +19,9 @@ pub const STDIN_IN_PLACE: &str = "standard input cannot be changed in place";
 
 /// A session that was opened for writing: locked from before it was read until this is dropped.
 #[derive(Debug)]
-pub struct SessionWriter {
+pub(crate) struct SessionWriter {
     /// The session as it was when it was locked.
-    pub session: SessionFile,
+    pub(crate) session: SessionFile,
     clock: SyncClock,
     lock: SessionLock,
     files: Arc<dyn FileLayer>,
@@ -29,18 +29,11 @@ pub struct SessionWriter {
 
 impl SessionWriter {
     /// Locks and opens a session. A version before 3 is refused: `migrate` comes first.
-    ///
-    /// # Errors
-    /// The session cannot be read, is locked, or has a form that cannot be appended to.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_observed(path, &mut ())
-    }
-
-    /// Opens a session as [`open`](Self::open) does; `observer` learns of the progress and may stop it.
-    ///
-    /// # Errors
-    /// Those of [`open`](Self::open), and what the observer returns.
-    pub fn open_observed(path: &Path, observer: &mut dyn ReadObserver) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        path: &Path,
+        files: Arc<dyn FileLayer>,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Self, StoreError> {
         if path == Path::new("-") {
             return Err(StoreError::usage(STDIN_IN_PLACE).advising(Advice::UseCopy));
         }
@@ -58,7 +51,7 @@ impl SessionWriter {
             let reason = "its header is lost, so other agents cannot open it; repair the first line before writing to it";
             return Err(StoreError::session(path, reason));
         }
-        Ok(Self::over(session, lock, Arc::new(SystemFiles)))
+        Ok(Self::over(session, lock, files))
     }
 
     /// Returns a writer of a session that was just made, under a lock that was held meanwhile.
@@ -71,32 +64,13 @@ impl SessionWriter {
         }
     }
 
-    /// Writes through `files` from now on.
-    pub(crate) fn set_files(&mut self, files: Arc<dyn FileLayer>) {
-        self.files = files;
-    }
-
     /// Checks that nobody else may hold the lock by now.
     pub(crate) fn check_lock(&self) -> Result<(), StoreError> {
         self.lock.check(&self.session.path)
     }
 
-    /// Appends lines in one write and takes them into the tree of [`session`](Self::session), so that more
-    /// can follow without reading the session again. After an error the file has the bytes that it had before.
-    ///
-    /// # Errors
-    /// Failed writes, a session that another program changed, a lock that was replaced.
-    pub fn append(&mut self, lines: &[String]) -> Result<(), StoreError> {
-        let at = Instant::now();
-        let mut written = self.write(lines)?.ok_or_else(|| self.changed())?;
-        if self.clock.due(at) == SyncPolicy::Always {
-            written.sync().map_err(|error| self.failed(error))?;
-        }
-        self.take_in(&written, at, lines)
-    }
-
-    /// Appends lines as [`append`](Self::append) does, without holding up the caller's thread. What another program
-    /// appended meanwhile joins the tree before them.
+    /// Appends lines in one write and takes them into the tree of [`session`](Self::session), so that more can follow
+    /// without reading the session again. What another program appended meanwhile joins the tree before them.
     pub(crate) async fn append_behind(&mut self, lines: &[String]) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
             let at = Instant::now();
@@ -180,15 +154,12 @@ impl SessionWriter {
     }
 
     /// Sets when appends are forced to the disk; until then every one is.
-    pub fn set_sync(&mut self, policy: SyncPolicy) {
+    pub(crate) fn set_sync(&mut self, policy: SyncPolicy) {
         self.clock.policy = policy;
     }
 
     /// Forces to the disk what the policy let wait.
-    ///
-    /// # Errors
-    /// The system could not force it to the disk.
-    pub fn sync(&mut self) -> Result<(), StoreError> {
+    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         if !self.clock.waits() {
             return Ok(());
         }

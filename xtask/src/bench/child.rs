@@ -6,8 +6,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
-use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
-use session_store::{SessionFile, SessionWriter, SyncPolicy};
+use futures_executor::block_on;
+use session_model::{
+    CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, SessionTree, build_context,
+};
+use session_store::{FileCatalog, SessionFile, SessionStore, SyncPolicy};
 
 use super::compacting;
 use crate::run::Outcome;
@@ -111,19 +114,20 @@ fn compact(file: &Path) -> Outcome<(u64, u64)> {
 /// Appends a compaction to a session that is open already. The commands do so with a policy that forces the line to
 /// the disk before this returns.
 fn append(path: &Path, policy: SyncPolicy) -> Outcome<(u64, u64)> {
-    let mut writer = SessionWriter::open(path).map_err(|error| error.to_string())?;
-    writer.set_sync(policy);
-    let (draft, parent) = compaction(&writer.session);
+    let catalog = FileCatalog::new("").synced(policy);
+    let mut store = catalog
+        .open_file(path, &mut ())
+        .map_err(|error| error.to_string())?;
+    let (draft, parent) = compaction(store.tree());
     timed(|| {
-        let (lines, _) = writer.session.stamp(&[draft], parent.as_ref());
-        writer.append(&lines).map_err(|error| error.to_string())?;
+        let written = block_on(store.append_under(parent, vec![draft.into()]));
+        written.map_err(|error| error.to_string())?;
         Ok(1)
     })
 }
 
 /// Returns a compaction that keeps the leaf alone, and the leaf.
-fn compaction(session: &SessionFile) -> (EntryDraft, Option<EntryId>) {
-    let tree = session.tree();
+fn compaction(tree: &SessionTree) -> (EntryDraft, Option<EntryId>) {
     let leaf = tree.path(tree.leaf()).leaf_id().map(EntryId::new);
     let draft = CompactionDraft {
         summary: "What was done so far, in a few words. ".repeat(150),

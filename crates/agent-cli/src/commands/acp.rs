@@ -15,7 +15,8 @@ use crate::commands::run::{Prepared, RunArgs, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
-use session_finder::{Finder, OWN};
+use crate::stores::finder;
+use session_finder::OWN;
 
 /// Serve editors such as Zed: sessions by the Agent Client Protocol, on standard input and output.
 ///
@@ -112,8 +113,8 @@ impl Sessions for Program {
     }
 
     fn list(&self, cwd: Option<&Path>) -> Result<Vec<Listed>, String> {
-        let finder = Finder::of_process(self.run.session_dir.as_deref());
-        let found = finder.and_then(|finder| finder.list(Some(OWN), cwd));
+        let finder = finder(self.run.session_dir.as_deref());
+        let found = finder.and_then(|finder| Ok(finder.list(Some(OWN), cwd)?));
         let found = found.map_err(|error| error.to_string())?;
         let rows = found
             .into_iter()

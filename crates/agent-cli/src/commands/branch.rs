@@ -66,7 +66,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
     }
     let mut opened = Opened::open(&args.session, &destination)?;
     let window = {
-        let tree = opened.session().tree();
+        let tree = opened.tree();
         let path = tree.path(named_leaf(tree, args.from.as_deref())?);
         let context = build_context(&path, global.profile().context_rules());
         global.window(models.window, context.model.as_ref())?
@@ -90,7 +90,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         instructions: args.focus.clone().map(BranchInstructions::Focus),
     };
     let (plan, summary, report) = {
-        let tree = opened.session().tree();
+        let tree = opened.tree();
         let from = named_leaf(tree, args.from.as_deref())?;
         let to = named_leaf(tree, Some(&args.to))?;
         let plan_for = |limits| {
@@ -127,7 +127,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         Some(EntryDraft::BranchSummary(draft)) => Some(draft.summary.clone()),
         _ => None,
     };
-    let noticed = opened.session().decoded.diagnostics.iter();
+    let noticed = opened.diagnostics().iter();
     let diagnostics: Vec<&Diagnostic> = noticed.chain(&plan.diagnostics).collect();
     let document = json!({
         "from_id": plan.from,

@@ -1,5 +1,6 @@
 //! `compact`: summarizes older history and keeps recent work verbatim.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
@@ -72,13 +73,13 @@ pub(super) fn run_at(
     }
     let mut opened = Opened::open(&args.plan.session.session, &destination)?;
     let instead = {
-        let tree = opened.session().tree();
+        let tree = opened.tree();
         let path = tree.path(args.plan.session.leaf(tree)?);
         match instead(&path) {
             Ok(instead) => instead,
             Err(NoPlace::Refused(why)) => return Err(Error::Usage(why)),
             Err(NoPlace::Nothing(why)) => {
-                let diagnostics = &opened.session().decoded.diagnostics;
+                let diagnostics = opened.diagnostics();
                 let document = json!({ "diagnostics": diagnostics });
                 return Ok(Outcome::nothing_to_do(why, document).of(opened.report()));
             }
@@ -86,7 +87,7 @@ pub(super) fn run_at(
     };
     let lead = instead.as_ref().map(Replaceable::lead).unwrap_or_default();
     let (context, window, tried) = {
-        let tree = opened.session().tree();
+        let tree = opened.tree();
         let leaf = match &instead {
             Some(instead) => instead.base,
             None => args.plan.session.leaf(tree)?,
@@ -122,13 +123,13 @@ pub(super) fn run_at(
     } = tried;
     document["passed_over"] = json!(order.passed);
     let file = match &destination {
-        Destination::Out(path) => Some(path),
-        Destination::InPlace => Some(&opened.session().path),
+        Destination::Out(path) => Some(path.as_path()),
+        Destination::InPlace => Some(opened.path()),
         Destination::DryRun => None,
     };
     let written_to = file.map(|path| shell_name(path));
     document["written_to"] = json!(file.map(|path| path.display().to_string()));
-    let diagnostics = all_diagnostics(opened.session(), &context);
+    let diagnostics = all_diagnostics(opened.diagnostics(), &context);
     document["diagnostics"] = json!(diagnostics);
     if let Some(instead) = &instead {
         document["replaced"] = json!(instead.replaced);
@@ -360,7 +361,7 @@ fn apply_edits(
     (opened, destination): (&mut Opened, &Destination),
     mut document: Value,
     (notes, written_to): (&[String], Option<&str>),
-    filter: &OutputFilter,
+    filter: &Arc<OutputFilter>,
 ) -> Result<Outcome, Error> {
     let moves = lead.len();
     let drafts = [lead, edits.drafts.clone()].concat();

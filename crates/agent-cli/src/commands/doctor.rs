@@ -20,8 +20,8 @@ use crate::error::Error;
 use crate::files::{open_bytes, read_bytes};
 use crate::options::Global;
 use crate::read_report::{ReadReport, refuse_failed_reads};
+use crate::stores::session_path;
 use crate::ui::{GOOD, clean, counted, heading, styled};
-use session_finder::session_path;
 use session_finder::{Bytes, IN_MEMORY};
 
 /// Read every line of a session and report all damage.

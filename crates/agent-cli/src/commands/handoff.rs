@@ -78,7 +78,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
         window,
         max_output: None,
     };
-    let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
+    let mut out = json!({ "diagnostics": all_diagnostics(&session.decoded.diagnostics, &context) });
     let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
     let Some(plan) = plan else {
         let nothing = Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out);

@@ -15,8 +15,8 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
-use crate::read_report::ReadReport;
-use session_finder::{AGENTS, Finder};
+use crate::stores::finder;
+use session_finder::AGENTS;
 
 /// Answer the hook of another agent: what a compaction took out of its context. `setup` registers it.
 #[derive(Debug, Args)]
@@ -62,11 +62,7 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
         (None, Some(id)) => {
             let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
             let name = format!("{}:{id}", args.agent);
-            Finder::of_process(None)?
-                .named(&name, &here)?
-                .row
-                .locator
-                .into()
+            finder(None)?.named(&name, &here)?.row.locator.into()
         }
         (None, None) => {
             let text = "standard input names neither transcript_path nor session_id";
@@ -84,7 +80,9 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
     };
     let text = format!("{document}\n");
     // The format is of no use to an agent that wrote it.
-    Ok(Outcome::done(&document, text).of(ReadReport::of(&session, None)))
+    let mut report = session.report();
+    report.read_as = None;
+    Ok(Outcome::done(&document, text).of(report))
 }
 
 fn answer(input: &Input, removed: &str) -> Value {

@@ -12,8 +12,9 @@ use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::{open_session, read_bytes, write_new};
 use crate::options::Global;
+use crate::stores::session_path;
 use crate::ui::{clean, heading, row};
-use session_finder::{Bytes, Converted, convert, session_path};
+use session_finder::{Bytes, Converted, convert};
 
 /// Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new session.
 ///

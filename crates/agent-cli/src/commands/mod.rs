@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod config;
 mod context;
+mod copy_sessions;
 mod doctor;
 mod export;
 mod files;
@@ -65,7 +66,6 @@ use crate::error::{Error, ErrorKind};
 use crate::options::Global;
 use crate::read_report::ReadReport;
 use agent_session::summarize::ModelReport;
-use session_store::SessionFile;
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
@@ -372,11 +372,10 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
 
 /// Returns what was noticed about a session, and about one context of it.
 fn all_diagnostics<'a>(
-    session: &'a SessionFile,
+    of_session: &'a [Diagnostic],
     context: &'a SessionContext,
 ) -> Vec<&'a Diagnostic> {
-    let diagnostics = session.decoded.diagnostics.iter();
-    diagnostics.chain(&context.diagnostics).collect()
+    of_session.iter().chain(&context.diagnostics).collect()
 }
 
 /// How many diagnostics people are shown.

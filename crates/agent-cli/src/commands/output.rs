@@ -2,12 +2,17 @@
 
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use futures_executor::block_on;
 use serde_json::Value;
 use session_model::{
-    EntryDraft, EntryId, SessionTree, Severity, Stamp, Timestamp, decode_bytes, migrate_lines,
+    Diagnostic, EntryDraft, EntryId, SessionTree, Severity, Stamp, Timestamp, decode_bytes,
+    migrate_lines,
 };
-use session_store::{Contents, SessionFile, SessionLock, SessionWriter};
+use session_store::{
+    Batch, Contents, OpenSession, SessionFile, SessionLock, StoreError, readable_parent,
+};
 use tempfile::SpooledTempFile;
 
 use super::same_output;
@@ -16,8 +21,8 @@ use crate::files::{ReadSession, open_session, open_writer, replace, write_new};
 use crate::options::OutputArgs;
 use crate::output_filter::OutputFilter;
 use crate::read_report::{ReadReport, refuse_failed_reads};
+use crate::stores::session_path;
 use session_finder::Bytes;
-use session_finder::session_path;
 
 /// Where a command writes.
 pub(crate) enum Destination {
@@ -54,8 +59,8 @@ impl OutputArgs {
 
 /// A session opened for a command that writes: locked when it will be written in place.
 pub(crate) enum Opened {
-    /// Locked.
-    Writer(Box<SessionWriter>),
+    /// Locked; the path is the one that was given.
+    Writer(OpenSession, PathBuf),
     /// Of version 1 or 2, and locked: it is migrated when it is written to.
     Old(Box<OldSession>),
     /// Only read.
@@ -71,7 +76,6 @@ pub(crate) struct OldSession {
 impl OldSession {
     /// Locks and opens a session, if it is of version 1 or 2.
     fn open(path: &Path) -> Result<Option<Self>, Error> {
-        let path = &*session_path(path)?;
         if !path.is_file() {
             return Ok(None);
         }
@@ -107,30 +111,50 @@ impl OldSession {
 impl Opened {
     pub(super) fn open(path: &std::path::Path, destination: &Destination) -> Result<Self, Error> {
         Ok(match destination {
-            Destination::InPlace => match OldSession::open(path)? {
-                Some(old) => Self::Old(Box::new(old)),
-                None => Self::Writer(Box::new(open_writer(path)?)),
-            },
+            Destination::InPlace => {
+                let path = session_path(path)?;
+                match OldSession::open(&path)? {
+                    Some(old) => Self::Old(Box::new(old)),
+                    None => Self::Writer(open_writer(&path)?, path),
+                }
+            }
             Destination::Out(_) | Destination::DryRun => {
                 Self::Reader(Box::new(open_session(path)?))
             }
         })
     }
 
-    pub(super) fn session(&self) -> &SessionFile {
+    pub(super) fn tree(&self) -> &SessionTree {
         match self {
-            Self::Writer(writer) => &writer.session,
-            Self::Old(old) => &old.session,
-            Self::Reader(session) => session,
+            Self::Writer(store, _) => store.tree(),
+            Self::Old(old) => old.session.tree(),
+            Self::Reader(session) => session.tree(),
+        }
+    }
+
+    pub(super) fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::Writer(store, _) => store.diagnostics(),
+            Self::Old(old) => &old.session.decoded.diagnostics,
+            Self::Reader(session) => &session.decoded.diagnostics,
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        match self {
+            Self::Writer(_, path) => path,
+            Self::Old(old) => &old.session.path,
+            Self::Reader(session) => &session.path,
         }
     }
 
     /// Returns what is reported of the session.
     pub(super) fn report(&self) -> ReadReport {
-        match self {
-            Self::Writer(_) | Self::Old(_) => ReadReport::of(self.session(), None),
-            Self::Reader(session) => session.report(),
-        }
+        let read_as = match self {
+            Self::Writer(..) | Self::Old(_) => None,
+            Self::Reader(session) => session.read_as(),
+        };
+        ReadReport::of(self.tree(), self.diagnostics(), self.path(), read_as)
     }
 
     /// Writes `drafts` without keys as a chain under `parent` and returns their ids; none for a dry run.
@@ -139,11 +163,10 @@ impl Opened {
         destination: &Destination,
         drafts: &[EntryDraft],
         parent: Option<&EntryId>,
-        filter: &OutputFilter,
+        filter: &Arc<OutputFilter>,
     ) -> Result<Vec<EntryId>, Error> {
-        let (parent, skipped) = self.session().readable_parent(parent);
-        let read = self.session();
-        refuse_failed_reads(read.tree(), &read.path)?;
+        let (parent, skipped) = readable_parent(self.tree(), parent);
+        refuse_failed_reads(self.tree(), self.path())?;
         if let Some(skipped) = skipped {
             let place = parent.as_deref().unwrap_or("the beginning");
             crate::ui::tell(&format!(
@@ -153,27 +176,58 @@ impl Opened {
                 crate::ui::clean(place)
             ));
         }
-        let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
-        let lines: Vec<String> = lines.into_iter().map(|line| filter.line(line)).collect();
-        match (self, destination) {
-            (_, Destination::DryRun) => return Ok(Vec::new()),
-            (Self::Writer(writer), _) => {
+        let stamped = |session: &SessionFile| {
+            let (lines, ids) = session.stamp(drafts, parent.as_ref());
+            let lines = lines.into_iter().map(|line| filter.line(line));
+            (lines.collect::<Vec<String>>(), ids)
+        };
+        Ok(match (self, destination) {
+            (_, Destination::DryRun) => Vec::new(),
+            (Self::Writer(store, path), _) => {
                 crate::cancel::begin_write()?;
-                writer.append(&lines)?;
+                store.set_filter(filter.clone());
+                let batch = Batch {
+                    expected: Some(store.tree().len()),
+                    entries: drafts.iter().cloned().map(Into::into).collect(),
+                    parent,
+                };
+                let written = block_on(store.write(batch));
+                written.map_err(|error| named_as(error, path))?
             }
-            (Self::Old(old), _) => old.write(&lines)?,
+            (Self::Old(old), _) => {
+                let (lines, ids) = stamped(&old.session);
+                old.write(&lines)?;
+                ids
+            }
             (Self::Reader(session), Destination::Out(out)) => {
+                let (lines, ids) = stamped(session);
                 if let Some(theirs) = same_output::ids_in(session, out, &lines, &ids) {
                     same_output::notice(out);
                     return Ok(theirs);
                 }
                 write_copy(session, out, &lines)?;
+                ids
             }
             (Self::Reader(_), Destination::InPlace) => {
                 unreachable!("opening for in-place writing gives a writer")
             }
-        }
-        Ok(ids)
+        })
+    }
+}
+
+/// Returns an error of a store, which names the session as the user does.
+fn named_as(error: StoreError, name: &Path) -> StoreError {
+    match error {
+        StoreError::Conflict { .. } => StoreError::Conflict {
+            path: name.to_owned(),
+        },
+        StoreError::Session { reason, advice, .. } => StoreError::Session {
+            path: name.to_owned(),
+            reason,
+            advice,
+        },
+        StoreError::Io { action, source, .. } => StoreError::io(action, name, source),
+        error => error,
     }
 }
 

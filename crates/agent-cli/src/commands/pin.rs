@@ -3,14 +3,13 @@
 use clap::{ArgGroup, Args};
 use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
 use serde_json::{Value, json};
-use session_model::{EntryDraft, EntryId, build_context};
+use session_model::{Diagnostic, EntryDraft, EntryId, build_context};
 
 use crate::commands::output::draft_documents;
 use crate::commands::{Destination, Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
 use crate::ui::{clean, counted, first_line, heading, tokens};
-use session_store::SessionFile;
 
 /// Keep a text or an entry verbatim through every compaction; list and remove such pins.
 #[derive(Debug, Args)]
@@ -85,7 +84,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.load_settings()?.compaction;
     let mut opened = Opened::open(&args.session.session, &destination)?;
     let profile = global.profile();
-    let tree = opened.session().tree();
+    let tree = opened.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, profile.context_rules());
     let window = global.window(args.window.given(), context.model.as_ref())?;
@@ -95,7 +94,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     // A leaf that is given decides which pins hold; it does not move the session.
     let leaf = tree.path(tree.leaf()).leaf_id().map(EntryId::new);
     let change = match request {
-        PinRequest::List => return Ok(list(&pins, opened.session()).of(opened.report())),
+        PinRequest::List => return Ok(list(&pins, opened.diagnostics()).of(opened.report())),
         PinRequest::Add(target) => {
             let added = pins.add(&path, &target, profile.counter());
             added.map(|new| Change {
@@ -119,7 +118,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let change = match change {
         Ok(change) => change,
         Err(error @ (PinError::Twice(_) | PinError::NotPinned(_))) => {
-            let document = document(&pins, opened.session());
+            let document = document(&pins, opened.diagnostics());
             let nothing = Outcome::nothing_to_do(error.to_string(), document);
             return Ok(nothing.of(opened.report()));
         }
@@ -136,14 +135,14 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
         leaf.as_ref(),
         global.output_filter(),
     )?;
-    Ok(changed(change, ids.first(), &pins, opened.session()).of(opened.report()))
+    Ok(changed(change, ids.first(), &pins, opened.diagnostics()).of(opened.report()))
 }
 
 fn changed(
     change: Change,
     written: Option<&EntryId>,
     pins: &Pins,
-    session: &SessionFile,
+    diagnostics: &[Diagnostic],
 ) -> Outcome {
     let Change { verb, text, .. } = change;
     let entry_id = change.entry_id.or_else(|| written.cloned());
@@ -153,7 +152,7 @@ fn changed(
         "text": text,
         "used_tokens": change.used,
         "budget_tokens": pins.budget,
-        "diagnostics": session.decoded.diagnostics,
+        "diagnostics": diagnostics,
     });
     document[verb] = json!(entry_id);
     if written.is_none() {
@@ -172,7 +171,7 @@ fn changed(
 }
 
 /// Returns the document of the pins of a session.
-fn document(pins: &Pins, session: &SessionFile) -> Value {
+fn document(pins: &Pins, diagnostics: &[Diagnostic]) -> Value {
     let rows = pins.pins.iter().map(
         |(pin, tokens)| json!({ "entry_id": pin.entry_id, "tokens": tokens, "text": pin.text }),
     );
@@ -180,11 +179,11 @@ fn document(pins: &Pins, session: &SessionFile) -> Value {
         "pins": rows.collect::<Vec<_>>(),
         "used_tokens": pins.used(),
         "budget_tokens": pins.budget,
-        "diagnostics": session.decoded.diagnostics,
+        "diagnostics": diagnostics,
     })
 }
 
-fn list(pins: &Pins, session: &SessionFile) -> Outcome {
+fn list(pins: &Pins, diagnostics: &[Diagnostic]) -> Outcome {
     let mut text = heading(&counted(pins.pins.len(), "pin"));
     let kept = pins.kept();
     for ((pin, size), kept) in pins.pins.iter().zip(&kept) {
@@ -200,7 +199,7 @@ fn list(pins: &Pins, session: &SessionFile) -> Outcome {
         ));
     }
     text.push_str(&budget_line(pins.used(), pins));
-    Outcome::done(&document(pins, session), text)
+    Outcome::done(&document(pins, diagnostics), text)
 }
 
 fn budget_line(used: TokenCount, pins: &Pins) -> String {

@@ -167,7 +167,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         Ok(((planned, found), passed))
     })?;
     let mut document = planning.document(&planned, &found)?;
-    let diagnostics = all_diagnostics(&session, &context);
+    let diagnostics = all_diagnostics(&session.decoded.diagnostics, &context);
     document["diagnostics"] = json!(diagnostics);
     document["passed_over"] = json!(order.passed);
     planned.refuse_small_window()?;

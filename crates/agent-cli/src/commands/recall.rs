@@ -19,9 +19,9 @@ use crate::commands::sessions::SessionDirArgs;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs};
+use crate::stores::{finder, is_same};
 use crate::ui::{BOLD, DIM, styled};
 use agent_session::tools::recalling::{Search, pattern, search, time};
-use session_finder::Finder;
 use session_store::SessionFile;
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.
@@ -246,14 +246,11 @@ fn other_sessions(session: &SessionFile, args: &RecallArgs) -> Result<Vec<PathBu
     let header = session.tree().header();
     let cwd = header.map_or("", |header| header.cwd.as_str());
     let folder = (args.scope == ScopeArg::Project).then_some(Path::new(cwd));
-    let finder = Finder::of_process(args.sessions.session_dir.as_deref())?;
-    let own = std::fs::canonicalize(&session.path).ok();
+    let finder = finder(args.sessions.session_dir.as_deref())?;
     let found = finder.list(None, folder)?.into_iter();
     let paths = found.filter(|found| found.row.persisted);
     let paths = paths.map(|found| PathBuf::from(found.row.locator));
-    Ok(paths
-        .filter(|path| std::fs::canonicalize(path).ok() != own)
-        .collect())
+    Ok(paths.filter(|path| !is_same(path, &session.path)).collect())
 }
 
 fn filters(session: &SessionFile, args: &RecallArgs) -> Result<RecallFilters, Error> {

@@ -18,7 +18,7 @@ use crate::commands::{context, plan, tree};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
-use session_store::FileStore;
+use crate::stores;
 
 /// Drive a running session from a program: requests on standard input, answers and events on standard output, a
 /// JSON object a line (docs/reference/rpc.md).
@@ -58,7 +58,7 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
     let both = async { futures_util::future::join(prepared.session.run(), driving).await };
     let (finished, ended) = block_on(both)?;
     let (id, path) = &ended.session;
-    let path = path.as_ref().filter(|path| FileStore::exists(path));
+    let path = path.as_ref().filter(|path| stores::exists(path));
     let go_on = path.map(|path| ResumeCommand::of(args, global).command(id, path, &prepared.cwd));
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));

@@ -8,11 +8,13 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
+use crate::commands::copy_sessions::{self, SessionsCopyArgs};
 use crate::error::Error;
 use crate::options::Global;
+use crate::stores::finder;
 use crate::ui::size::size;
 use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
-use session_finder::{AGENTS, Finder, Found, Glance, OWN, glance};
+use session_finder::{AGENTS, Found, Glance, OWN, glance};
 use session_store::catalog::sessions_root;
 
 /// List the sessions of this program and of other agents, and say where they are.
@@ -28,6 +30,8 @@ pub struct SessionsArgs {
 pub enum SessionsCommand {
     /// List the sessions of this project, the last written first.
     List(SessionsListArgs),
+    /// Copy sessions to another folder or to a database, byte for byte.
+    Copy(SessionsCopyArgs),
     /// Print the folder that holds all sessions.
     Path(SessionDirArgs),
 }
@@ -48,7 +52,8 @@ pub struct SessionsListArgs {
 /// Where sessions are.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SessionDirArgs {
-    /// The folder that holds all sessions; unless given, AGENT_CLI_SESSION_DIR or a folder for the user's data.
+    /// The folder that holds all sessions, or postgres://USER@HOST/DATABASE; unless given, AGENT_CLI_SESSION_DIR or a
+    /// folder for the user's data.
     #[arg(long, value_name = "DIR")]
     pub session_dir: Option<PathBuf>,
 }
@@ -60,6 +65,7 @@ pub(super) fn run(args: &SessionsArgs, _: &Global) -> Result<Outcome, Error> {
     match &args.command {
         None => show(&SessionsListArgs::default()),
         Some(SessionsCommand::List(args)) => show(args),
+        Some(SessionsCommand::Copy(args)) => copy_sessions::run(args),
         Some(SessionsCommand::Path(args)) => {
             let root = root(args)?;
             let document = json!({ "root": root.to_string_lossy() });
@@ -82,8 +88,7 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
         true => None,
         false => Some(std::env::current_dir().map_err(|error| Error::io("open", ".", error))?),
     };
-    let finder = Finder::of_process(args.dir.session_dir.as_deref())?;
-    let rows = finder
+    let rows = finder(args.dir.session_dir.as_deref())?
         .list(args.agent.as_deref(), cwd.as_deref())?
         .into_iter();
     let rows = rows.map(|found| {

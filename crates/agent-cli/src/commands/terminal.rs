@@ -10,7 +10,6 @@ use agent_tui::{Choice, Ended, Host, Next, Options, Theme};
 use llm_providers::catalog::ModelInfo;
 use serde_json::json;
 use session_model::text::first_line;
-use session_store::FileStore;
 
 use crate::commands::Outcome;
 use crate::commands::export::write_page;
@@ -21,9 +20,9 @@ use crate::commands::{hooks, user_commands, welcome};
 use crate::error::Error;
 use crate::models::{NO_MODEL, block_on, usable_catalog};
 use crate::options::Global;
+use crate::stores::{self, finder};
 use crate::ui::{DIM, clean, styled, tell};
 use agent_settings::{AppSettings, ThemeSetting};
-use session_finder::Finder;
 
 /// The most characters of what the user said first that a list of sessions shows.
 const FIRST: usize = 120;
@@ -117,7 +116,7 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
         session: (id, path),
         next,
     } = ended.map_err(|error| Error::io("use", "the terminal", error))?;
-    let path = path.filter(|path| FileStore::exists(path));
+    let path = path.filter(|path| stores::exists(path));
     let go_on = path.map(|path| ResumeCommand::of(args, global).command(&id, &path, &prepared.cwd));
     if let Some(go_on) = &go_on {
         tell(&styled(DIM, &format!("to go on: {go_on}")));
@@ -201,7 +200,7 @@ fn models(settings: &AppSettings) -> Result<Vec<String>, Error> {
 
 /// Returns the sessions of every agent in the project of a folder, the last written first.
 fn sessions(session_dir: Option<&Path>, folder: &Path) -> Result<Vec<Choice>, Error> {
-    let found = Finder::of_process(session_dir)?.list(None, Some(folder))?;
+    let found = finder(session_dir)?.list(None, Some(folder))?;
     let choices = found.into_iter().map(|found| {
         let row = &found.row;
         let said = row.name.as_ref().or(row.first_prompt.as_ref());

@@ -57,7 +57,7 @@ pub(super) fn move_leaf(
     let destination = output.destination(reason)?;
     let mut opened = Opened::open(&session.session, &destination)?;
     let profile = global.profile();
-    let tree = opened.session().tree();
+    let tree = opened.tree();
     let path = tree.path(session.leaf(tree)?);
     let id_at = |place: usize| EntryId::new(tree.id(path.entries()[place]));
     let found = match direction {
@@ -81,7 +81,7 @@ pub(super) fn move_leaf(
     let step = match found {
         Ok(step) => step,
         Err(reason) => {
-            let document = json!({ "diagnostics": opened.session().decoded.diagnostics });
+            let document = json!({ "diagnostics": opened.diagnostics() });
             return Ok(Outcome::nothing_to_do(reason, document).of(opened.report()));
         }
     };
@@ -100,7 +100,7 @@ pub(super) fn move_leaf(
         "leaf_entry_id": ids.first(),
         "tokens_before": before,
         "tokens_after": after,
-        "diagnostics": opened.session().decoded.diagnostics,
+        "diagnostics": opened.diagnostics(),
     });
     document[done] = json!(step.of);
     if direction == Direction::Undo {

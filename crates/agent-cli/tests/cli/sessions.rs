@@ -236,3 +236,57 @@ fn every_reading_command_takes_names_of_sessions() {
         }
     }
 }
+
+/// Returns the files of sessions below a folder, with their bytes.
+fn files(folder: &Path) -> std::collections::BTreeMap<std::ffi::OsString, Vec<u8>> {
+    let folders = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
+    let files = files
+        .flatten()
+        .filter(|file| !file.path().ends_with("pending.jsonl"));
+    let files = files.map(|file| (file.file_name(), std::fs::read(file.path()).expect("read")));
+    files.collect()
+}
+
+#[test]
+fn sessions_are_copied_byte_for_byte_and_none_twice() {
+    let env = kept();
+    let one = env.run(&["sessions", "copy", "data", "copy", "--json"]);
+    assert_eq!(one.code, Some(0), "{one}");
+    let mut source = files(&env.path("data"));
+    source.retain(|name, _| !name.to_string_lossy().contains(".pending."));
+    assert_eq!(files(&env.path("copy")), source);
+    let text = env.run(&["sessions", "copy", "data", "other"]);
+    assert!(
+        text.stdout
+            .contains("1 message to send stay where they are"),
+        "{text}"
+    );
+    let again = env.run(&["sessions", "copy", "data", "copy", "--json"]);
+    assert_eq!(again.code, Some(3), "{again}");
+    let name = source.keys().next().expect("a session").clone();
+    let folder = folder_for(
+        &env.path("data"),
+        &env.folder().canonicalize().expect("a folder"),
+    );
+    let file = folder.join(name);
+    let single = env.run(&["sessions", "copy", &file.to_string_lossy(), "copy"]);
+    assert_eq!(single.code, Some(2), "{single}");
+    assert!(single.stderr.contains("is there already"), "{single}");
+}
+
+#[test]
+fn an_address_of_an_unknown_store_is_refused() {
+    let env = TestEnv::new();
+    for arguments in [["inspect", "s3://bucket/x"], ["compact", "s3://bucket/x"]] {
+        let refused = env.run_with(
+            &arguments,
+            &["--in-place"][..usize::from(arguments[0] == "compact")],
+        );
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(
+            refused.stderr.contains("no store is known for s3://"),
+            "{refused}"
+        );
+    }
+}

@@ -5,10 +5,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use compaction_core::leaf_move;
-use session_model::{ContextRules, DiagnosticKind, EntryId, SessionTree, build_context};
+use futures_executor::block_on;
+use session_model::{
+    ContextRules, DiagnosticKind, EntryDraft, EntryId, MessageDraft, SessionTree, build_context,
+};
 use session_store::StoreError as Error;
 use session_store::error::ErrorKind;
-use session_store::{SessionFile, SessionWriter};
+use session_store::{Batch, FileCatalog, FileStore, NewEntry, SessionFile, SessionStore};
 
 use crate::env::{Output, TestEnv};
 
@@ -118,21 +121,19 @@ fn check_offsets(original: &[u8], appended: &[u8], step: usize) -> usize {
             "stopped at {stop}"
         );
 
-        let mut writer = SessionWriter::open(&path).expect("a torn session opens for writing");
-        let parent = got.ids.last().map(String::as_str).unwrap_or_default();
-        let line = format!(
-            "{{\"type\":\"message\",\"id\":\"next\",\"parentId\":\"{parent}\",\"message\":{{\"role\":\"user\",\"content\":\"next\"}}}}"
-        );
-        writer
-            .append(std::slice::from_ref(&line))
-            .expect("the append");
+        let mut writer = opened(&path).expect("a torn session opens for writing");
+        let next = NewEntry {
+            draft: EntryDraft::Message(Box::new(MessageDraft::user("next"))),
+            id: Some(EntryId::new("next")),
+        };
+        block_on(writer.append(vec![next])).expect("the append");
         drop(writer);
         let newline = if torn.ends_with(b"\n") { "" } else { "\n" };
-        let want_bytes = [&torn[..], newline.as_bytes(), line.as_bytes(), b"\n"].concat();
-        assert!(
-            std::fs::read(&path).expect("read") == want_bytes,
-            "stopped at {stop}"
-        );
+        let whole = [&torn[..], newline.as_bytes()].concat();
+        let bytes = std::fs::read(&path).expect("read");
+        let line = bytes.strip_prefix(&whole[..]).expect("only appended to");
+        let lines = line.iter().filter(|byte| **byte == b'\n').count();
+        assert!(lines == 1 && line.ends_with(b"\n"), "stopped at {stop}");
         let after = seen(&path);
         assert_eq!(after.ids[..got.ids.len()], got.ids, "stopped at {stop}");
         assert_eq!(
@@ -337,19 +338,24 @@ fn a_move_that_stops_at_any_byte_loses_nothing() {
 }
 
 /// Returns the error of an opening that must fail.
-fn refused(opened: Result<SessionWriter, Error>) -> Error {
+fn refused(opened: Result<FileStore, Error>) -> Error {
     match opened {
         Err(error) => error,
-        Ok(writer) => panic!("opened {:?}", writer.session.path),
+        Ok(store) => panic!("opened {:?}", store.locator()),
     }
+}
+
+/// Returns a session that is open for writing.
+fn opened(path: &Path) -> Result<FileStore, Error> {
+    FileCatalog::new("").open_file(path, &mut ())
 }
 
 #[test]
 fn the_second_writer_is_refused() {
     let env = TestEnv::sample();
     let path = env.path("s.jsonl");
-    let first = SessionWriter::open(&path).expect("the first writer");
-    let error = refused(SessionWriter::open(&path));
+    let first = opened(&path).expect("the first writer");
+    let error = refused(opened(&path));
     assert_eq!(error.kind(), ErrorKind::Session);
     let want = format!("locked by process {}; wait for it", std::process::id());
     assert!(error.to_string().contains(&want), "{error}");
@@ -358,7 +364,7 @@ fn the_second_writer_is_refused() {
     assert_eq!(env.run(&undo).code, Some(4));
     drop(first);
     assert_eq!(env.names(), ["s.jsonl"]);
-    drop(SessionWriter::open(&path).expect("the lock is free"));
+    drop(opened(&path).expect("the lock is free"));
     env.run(&undo).success();
 }
 
@@ -366,7 +372,8 @@ fn the_second_writer_is_refused() {
 fn a_session_that_grew_since_it_was_read_is_left_alone() {
     let env = TestEnv::sample();
     let path = env.path("s.jsonl");
-    let mut writer = SessionWriter::open(&path).expect("the writer");
+    let mut writer = opened(&path).expect("the writer");
+    let entries = writer.tree().len();
     // Some other program, which knows no locks.
     let grown = [
         env.read("s.jsonl"),
@@ -374,9 +381,12 @@ fn a_session_that_grew_since_it_was_read_is_left_alone() {
     ]
     .concat();
     env.write("s.jsonl", &grown);
-    let error = writer
-        .append(&["{}".to_owned()])
-        .expect_err("the file changed");
+    let batch = Batch {
+        parent: None,
+        entries: vec![leaf_move("navigate", None).into()],
+        expected: Some(entries),
+    };
+    let error = block_on(writer.write(batch)).expect_err("the file changed");
     assert_eq!(error.kind(), ErrorKind::Session);
     assert!(
         error.to_string().contains("run the command again"),
@@ -447,20 +457,19 @@ fn a_writer_appends_again_and_knows_what_it_wrote() {
     let env = TestEnv::new();
     env.session("s.jsonl", "u:5 a:5");
     let path = env.path("s.jsonl");
-    let mut writer = SessionWriter::open(&path).expect("the writer");
+    let mut writer = opened(&path).expect("the writer");
     for number in 0..3 {
-        let parent = writer.session.tree().path(writer.session.tree().leaf());
+        let parent = writer.tree().path(writer.tree().leaf());
         let parent = parent.leaf_id().map(EntryId::new);
-        let drafts = [leaf_move("navigate", parent.as_ref())];
-        let (lines, ids) = writer.session.stamp(&drafts, parent.as_ref());
-        writer.append(&lines).expect("the append");
-        let tree = writer.session.tree();
+        let draft = leaf_move("navigate", parent.as_ref());
+        let ids = block_on(writer.append(vec![draft.into()])).expect("the append");
+        let tree = writer.tree();
         assert_eq!(tree.len(), 3 + number);
         assert_eq!(tree.path(tree.leaf()).leaf_id(), Some(ids[0].as_str()));
-        assert_eq!(
-            tree.raw_line(tree.find(&ids[0]).expect("the entry")).ok(),
-            Some(lines[0].clone().into_bytes())
-        );
+        let line = tree.raw_line(tree.find(&ids[0]).expect("the entry"));
+        let bytes = std::fs::read(&path).expect("read");
+        let written = [&line.expect("a line")[..], b"\n"].concat();
+        assert!(bytes.ends_with(&written));
     }
     let opened = SessionFile::open(&path).expect("the session opens");
     let ids = |tree: &SessionTree| -> Vec<(String, u64)> {
@@ -469,5 +478,5 @@ fn a_writer_appends_again_and_knows_what_it_wrote() {
             .map(|index| (tree.id(index).to_owned(), tree.line(index)))
             .collect()
     };
-    assert_eq!(ids(opened.tree()), ids(writer.session.tree()));
+    assert_eq!(ids(opened.tree()), ids(writer.tree()));
 }

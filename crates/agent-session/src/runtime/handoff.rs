@@ -86,7 +86,6 @@ impl AgentSession {
             None => Box::new(MemoryStore::new(&cwd)),
             parent => self.catalog.create(NewSession { cwd, parent }).await?,
         };
-        new.set_sync_policy(self.store.sync_policy());
         new.set_filter(self.store.filter());
         Ok(new)
     }

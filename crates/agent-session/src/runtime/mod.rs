@@ -301,7 +301,7 @@ impl AgentSession {
             end_of_telling.wait(telling).await;
         }
         std::mem::take(&mut self.servers).stop().await;
-        self.finished()
+        self.finished().await
     }
 
     /// Denies the calls that wait for approval once nobody reads of them any more.
@@ -402,7 +402,7 @@ impl AgentSession {
         }
     }
 
-    fn finished(mut self) -> Finished {
+    async fn finished(mut self) -> Finished {
         let spent = self.events.spent();
         let is_written = self.store.is_persisted();
         let locator = self.store.locator().filter(|_| is_written).cloned();
@@ -415,12 +415,16 @@ impl AgentSession {
             compactions: self.waits.total,
         });
         self.answer_closes();
+        let (waiting, session_id) = (self.store.waiting(), self.store.id().to_owned());
+        // The other programs may write now.
+        let closed = self.store.close().await;
+        let unclosed = closed.err().map(|error| error.to_string());
         Finished {
             turn: self.turn,
-            unsaved: self.store_error,
+            unsaved: self.store_error.or(unclosed),
             lost: self.unsaved.len(),
-            waiting: self.store.waiting(),
-            session_id: self.store.id().to_owned(),
+            waiting,
+            session_id,
             locator,
             usage: spent.usage,
             cost_usd: spent.cost_usd,

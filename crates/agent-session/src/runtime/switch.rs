@@ -1,5 +1,6 @@
 //! What an idle session can be turned to immediately: a copy of itself, or another model.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use compaction_core::carry_pins;
@@ -51,7 +52,6 @@ impl AgentSession {
         };
         let cwd = self.store.cwd();
         let mut copy = catalog.fork(source, leaf, cwd, carried_pins).await?;
-        copy.set_sync_policy(self.store.sync_policy());
         copy.set_filter(self.store.filter());
         Ok(copy)
     }
@@ -82,7 +82,7 @@ impl AgentSession {
     /// goes to its own folder.
     pub(super) fn switch_store(&mut self, store: OpenSession) {
         self.tool_context.workspace = protect_session_files(&self.tool_context.workspace, &*store);
-        self.tool_context.overflow = store.outputs();
+        self.tool_context.overflow = store.local().map(|files| files.outputs);
         self.store = store;
         self.views = Views::default();
         self.instructions.switch_session();
@@ -166,11 +166,9 @@ pub(super) fn protect_session_files(
     store: &dyn SessionStore,
 ) -> Arc<Workspace> {
     let workspace = workspace.clone().with_unchanged(is_sidecar);
-    let files = store.protected_files();
-    let protected = files
-        .iter()
-        .fold(workspace, |workspace, file| workspace.with_protected(file));
-    Arc::new(protected)
+    let files = store.local().map(|files| files.protected);
+    let protect = |workspace: Workspace, file: &PathBuf| workspace.with_protected(file);
+    Arc::new(files.iter().flatten().fold(workspace, protect))
 }
 
 /// Returns the entries that keep in a copy what was pinned in its source.

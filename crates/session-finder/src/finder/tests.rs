@@ -2,6 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use session_store::FileCatalog;
 
 use super::Finder;
 use crate::agents::Environment;
@@ -41,7 +44,7 @@ impl Home {
                 home: Some(self.folder.path().to_owned()),
                 variable: |_| None,
             },
-            root: self.path("own"),
+            own: Arc::new(FileCatalog::new(self.path("own"))),
         }
     }
 

@@ -8,7 +8,7 @@ use session_model::{
     AgentMessage, AssistantMessage, Content, EntryDraft, MessageDraft, SessionInfoDraft, StopReason,
 };
 
-use super::{BEGINNING, find, folder_for, list, newest, root_of};
+use super::{BEGINNING, find, folder_for, list, root_of};
 use crate::error::ErrorKind;
 use crate::tests::Live;
 use crate::{Delivery, NewEntry, SessionStore};
@@ -118,7 +118,6 @@ fn a_list_tells_what_is_there_and_the_newest_comes_first() {
     let place = tempfile::tempdir().expect("a folder for the test");
     let (root, cwd) = (place.path(), Path::new("/project"));
     assert_eq!(list(root, Some(cwd)).expect("no folder yet"), []);
-    assert_eq!(newest(root, cwd).expect("nothing"), None);
     let folder = folder_for(root, cwd);
 
     let mut first = Live::create(&folder, cwd, None);
@@ -197,7 +196,6 @@ fn a_list_tells_what_is_there_and_the_newest_comes_first() {
     assert!(rows.iter().all(|row| row.started.is_some()));
     let own = list(root, Some(cwd)).expect("a list");
     assert_eq!(own, rows[1..]);
-    assert_eq!(newest(root, cwd).expect("a list"), Some(path.clone()));
 
     // What waits for a session with a file counts until it is sent.
     let queued = ["one", "two"].map(|text| {

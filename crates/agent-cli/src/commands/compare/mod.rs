@@ -191,7 +191,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     {
         return Err(first);
     }
-    let diagnostics = all_diagnostics(&session, &context);
+    let diagnostics = all_diagnostics(&session.decoded.diagnostics, &context);
     refuse_failed_reads(session.tree(), &session.path)?;
     let document = json!({
         "strategies": rows,

@@ -29,6 +29,7 @@ use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
 use crate::output_filter::{OutputFilter, Secrets};
+use crate::stores::{finder, is_same, session_path};
 use crate::ui::{clean, short_path};
 use session_finder::{Finder, Found};
 
@@ -65,7 +66,7 @@ pub(super) fn run(args: &McpArgs, global: &Global) -> Result<Outcome, Error> {
     }
     let server = Server {
         state: Arc::new(State {
-            finder: Finder::of_process(args.dir.session_dir.as_deref())?,
+            finder: finder(args.dir.session_dir.as_deref())?,
             folder: std::env::current_dir().map_err(|error| Error::io("open", ".", error))?,
             session: args.session.clone(),
             allow_write: args.allow_write,
@@ -93,7 +94,7 @@ pub(super) fn run(args: &McpArgs, global: &Global) -> Result<Outcome, Error> {
 #[doc(hidden)]
 pub fn mcp_call(session: &Path, name: &str, call: &JsonObject) -> Result<String, String> {
     let state = State {
-        finder: Finder::of_process(None).map_err(|error| error.to_string())?,
+        finder: finder(None).map_err(|error| error.to_string())?,
         folder: PathBuf::from("."),
         session: Some(session.to_owned()),
         allow_write: false,
@@ -249,15 +250,12 @@ impl State {
 
     /// Fails where a session is neither the server's nor of this project: a model writes into no other.
     fn check_own(&self, path: &Path) -> Result<(), String> {
-        let real = |path: &Path| std::fs::canonicalize(path).ok();
-        let given = self.session.as_deref().and_then(|path| {
-            let path = session_finder::session_path(path).ok()?;
-            real(&path)
-        });
-        let is_given = given.is_some() && given == real(path);
+        let given = self.session.as_deref();
+        let given = given.and_then(|given| session_path(given).ok());
+        let is_given = given.is_some_and(|given| is_same(&given, path));
         let rows = self.finder.list(None, Some(&self.folder));
         let mut rows = rows.map_err(|error| error.to_string())?.into_iter();
-        let is_here = |found: Found| real(found.row.locator.as_path()) == real(path);
+        let is_here = |found: Found| is_same(found.row.locator.as_path(), path);
         match is_given || rows.any(is_here) {
             true => Ok(()),
             false => Err(
@@ -277,7 +275,7 @@ impl State {
         let (found, guess) = match (named, given) {
             (Some(name), _) => (self.finder.named(name, &self.folder)?, ""),
             (None, Some(path)) => {
-                let path = session_finder::session_path(path)?;
+                let path = session_path(path)?;
                 return Ok((path, quoted("the session of this server")));
             }
             (None, None) => {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use agent_settings::{AppSettings, Sources};
 use agent_tools::Workspace;
+use session_store::is_url;
 
 /// How many files of the settings' folder are known by more than their path.
 const MOST_FILES: usize = 1000;
@@ -32,6 +33,9 @@ pub(in crate::commands) fn workspace(
         workspace = files_in(folder)
             .iter()
             .fold(workspace, |workspace, file| workspace.with_protected(file));
+    }
+    if is_url(sessions) {
+        return Ok(workspace);
     }
     // Where the sessions' folder is the one that is worked in, or above it, only the session itself is kept apart.
     let real = sessions.canonicalize();

@@ -24,11 +24,12 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
+use crate::stores;
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tell, tokens};
 use agent_session::TurnEnd;
 use agent_session::event::CompactionTotals;
 use agent_session::runtime::{Command, Finished};
-use session_store::{Delivery, FileStore};
+use session_store::Delivery;
 
 pub(crate) use args::{ModeArg, RunArgs};
 use ask::Asker;
@@ -94,7 +95,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
 /// Returns the command that goes on with the session, where something of it is on the disk.
 fn go_on(driver: &Driver, go_on: &ResumeCommand, cwd: &Path) -> Option<String> {
     let (id, path) = &driver.session;
-    let path = path.as_ref().filter(|path| FileStore::exists(path))?;
+    let path = path.as_ref().filter(|path| stores::exists(path))?;
     Some(go_on.command(id, path, cwd))
 }
 

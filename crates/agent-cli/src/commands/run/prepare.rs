@@ -31,7 +31,6 @@ use agent_settings::hooks::{HookEnvironment, command_hooks, hook_set};
 use agent_settings::{AppSettings, Sources, Thinking};
 use agent_tools::approval::{ApprovalStore, Approvals};
 use agent_tools::{ToolLimits, Workspace};
-use session_store::FileCatalog;
 use session_store::catalog::sessions_root;
 
 /// Whether somebody is there who says things and answers questions.
@@ -70,7 +69,7 @@ pub(super) const SCRIPTED: &str = "scripted:";
 /// The window that is assumed for scripts that name none.
 pub(super) const SCRIPT_WINDOW: TokenCount = TokenCount(128_000);
 
-/// Returns the folder of the sessions.
+/// Returns the folder or the address of the sessions.
 fn root(args: &RunArgs, settings: &AppSettings) -> Result<PathBuf, Error> {
     let set = settings.session.dir.as_deref().map(Path::new);
     Ok(sessions_root(args.session_dir.as_deref().or(set))?)
@@ -79,8 +78,9 @@ fn root(args: &RunArgs, settings: &AppSettings) -> Result<PathBuf, Error> {
 /// Fails where the arguments name no session that can be opened.
 pub(in crate::commands) fn check_session(args: &RunArgs, global: &Global) -> Result<(), Error> {
     let here = here(args)?;
-    let root = root(args, &global.load_app_settings_with(None, &here)?)?;
-    let which = SessionSource::of(args, &root, &here)?;
+    let settings = global.load_app_settings_with(None, &here)?;
+    let root = root(args, &settings)?;
+    let which = SessionSource::of(args, &root, &here, settings.session.sync.into())?;
     match which.cwd(&root, &here)? {
         Some(cwd) if args.cwd.is_none() && !cwd.is_dir() => Err(which.without_folder(&cwd)),
         Some(_) | None => Ok(()),
@@ -110,7 +110,8 @@ impl Prepared {
         let settings = global.load_app_settings_with(extra.clone(), &here)?;
         let root = root(args, &settings)?;
         let prompt = prompt(args)?;
-        let which = SessionSource::of(args, &root, &here)?;
+        let policy = settings.session.sync.into();
+        let which = SessionSource::of(args, &root, &here, policy)?;
         if user == User::Headless && prompt.is_none() && script.is_none() {
             which.check_work()?;
         }
@@ -189,8 +190,7 @@ impl Prepared {
         let approvals = approvals.with_named(&allowed);
         let approvals = approvals.remembering(memory);
         let system_prompt = system_prompt(args, &settings, &cwd);
-        let mut store = which.store(&root, &cwd)?;
-        store.set_sync_policy(settings.session.sync.into());
+        let (store, catalog) = which.store(&root, &cwd, policy)?;
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let cwd = workspace.root().to_owned();
         let mut limits = ToolLimits::default();
@@ -198,7 +198,7 @@ impl Prepared {
         limits.bash_timeout = bash_timeout;
         limits.bash_timeout_most = limits.bash_timeout_most.max(bash_timeout);
         let (session, handle, events) = AgentSession::builder(workspace, models)
-            .store(store, Arc::new(FileCatalog::new(&root)))
+            .store(store, catalog)
             .settings(settings.core())
             .compaction(settings.compaction.session.clone())
             .hooks(hooks)

@@ -1,9 +1,11 @@
 //! Which session a run works on, and the command that resumes it later.
 
-use agent_session::runtime::carried_pins;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use agent_session::runtime::carried_pins;
 use clap::ValueEnum;
+use futures_executor::block_on;
 use session_model::SessionTree;
 
 use crate::commands::own_folder::Around;
@@ -12,11 +14,13 @@ use crate::commands::run::script_progress::ScriptProgress;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
+use crate::stores::{self, finder};
 use crate::ui::shell_name;
-use session_finder::{Finder, Found, OWN, session_name};
-use session_store::catalog::{folder_for, is_kept, newest};
+use session_finder::{Found, OWN, session_name};
+use session_store::catalog::is_kept;
 use session_store::{
-    Advice, FileStore, MemoryStore, OpenSession, SessionFile, SessionStore, StoreError,
+    Advice, ForkSource, Locator, MemoryStore, NewSession, OpenSession, Query, SessionCatalog,
+    SessionFile, StoreError, SyncPolicy, exists, is_url,
 };
 
 /// The session that arguments name. Nothing of it is made yet.
@@ -28,7 +32,7 @@ pub(super) enum SessionSource {
     /// A new one that is never written.
     Memory,
     /// One that is there.
-    Open(Box<FileStore>),
+    Open(OpenSession, Arc<dyn SessionCatalog>),
     /// A copy of this one.
     Fork(Box<SessionFile>),
 }
@@ -36,10 +40,12 @@ pub(super) enum SessionSource {
 impl SessionSource {
     /// Returns the session that the arguments name, open and locked where it is there; `here` is the folder whose
     /// sessions are looked through.
-    pub fn of(args: &RunArgs, root: &Path, here: &Path) -> Result<Self, Error> {
+    pub fn of(args: &RunArgs, root: &Path, here: &Path, policy: SyncPolicy) -> Result<Self, Error> {
         let open = |path: &Path| -> Result<Self, Error> {
             session_finder::refuse(path)?;
-            Ok(Self::Open(Box::new(FileStore::open(path)?)))
+            let catalog = stores::catalog_of(path, policy)?;
+            let opened = block_on(catalog.open(&Locator::of_path(path), &mut ()));
+            Ok(Self::Open(opened?, catalog))
         };
         if args.go_on {
             let none = match &args.prompt {
@@ -48,8 +54,16 @@ impl SessionSource {
                 }
                 None => "no session of this folder is there yet; begin one with -p TEXT",
             };
-            let path = newest(root, here)?;
-            return open(&path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?);
+            let catalog = stores::catalog_at(root, policy)?;
+            let cwd = here.to_string_lossy();
+            let query = Query {
+                cwd: Some(&cwd),
+                limit: Some(1),
+                ..Query::default()
+            };
+            let newest = block_on(catalog.list(query))?.rows.into_iter().next();
+            let row = newest.ok_or_else(|| Error::NothingToDo(none.to_owned()))?;
+            return open(row.locator.as_path());
         }
         let fork = |path: &Path| -> Result<Self, Error> {
             let source = open_session(path)?;
@@ -57,7 +71,7 @@ impl SessionSource {
             source.report().report(&mut serde_json::Value::Null);
             Ok(Self::Fork(Box::new(source.into_file())))
         };
-        let named = |name: &str| Finder::of_process(Some(root))?.named(name, here);
+        let named = |name: &str| Ok::<_, Error>(finder(Some(root))?.named(name, here));
         // The session of another agent stays as it is.
         let go_on = |found: Found| match found.agent {
             OWN => open(found.row.locator.as_path()),
@@ -68,11 +82,11 @@ impl SessionSource {
                 let text = "--resume names no session; agent-cli sessions list shows the ids";
                 return Err(Error::Usage(text.to_owned()));
             }
-            return go_on(named(name)?);
+            return go_on(named(name)??);
         }
         if let Some(source) = &args.fork {
             return match session_name(source) {
-                Some(name) => fork(named(name)?.row.locator.as_path()),
+                Some(name) => fork(named(name)??.row.locator.as_path()),
                 None => fork(source),
             };
         }
@@ -82,13 +96,13 @@ impl SessionSource {
                 false => Self::New,
             });
         };
-        if FileStore::exists(path) {
+        if is_url(path) || exists(path) {
             return open(path);
         }
         let Some(name) = session_name(path) else {
             return Ok(Self::At(path.clone()));
         };
-        match named(name) {
+        match named(name)? {
             Ok(found) => go_on(found),
             Err(StoreError::Usage {
                 advice: Advice::ListSessions,
@@ -102,7 +116,7 @@ impl SessionSource {
     pub fn tree(&self) -> Option<&SessionTree> {
         match self {
             Self::New | Self::At(_) | Self::Memory => None,
-            Self::Open(store) => Some(store.tree()),
+            Self::Open(store, _) => Some(store.tree()),
             Self::Fork(source) => Some(source.tree()),
         }
     }
@@ -111,7 +125,7 @@ impl SessionSource {
     pub fn script_progress(&self) -> ScriptProgress {
         match self {
             Self::New | Self::At(_) | Self::Memory => ScriptProgress::default(),
-            Self::Open(store) => {
+            Self::Open(store, _) => {
                 ScriptProgress::of(store.tree(), store.tree().indices(), store.queued())
             }
             Self::Fork(source) => {
@@ -155,7 +169,7 @@ impl SessionSource {
     fn path(&self) -> Option<&Path> {
         match self {
             Self::New | Self::At(_) | Self::Memory => None,
-            Self::Open(store) => Some(store.path()),
+            Self::Open(store, _) => store.locator().map(Locator::as_path),
             Self::Fork(source) => Some(source.path.as_path()),
         }
     }
@@ -171,12 +185,12 @@ impl SessionSource {
                 path,
                 "no such session file; check the path, or begin it with -p TEXT",
             )),
-            Self::Open(store) if store.tree().is_empty() && store.queued().is_empty() => {
+            Self::Open(store, _) if store.tree().is_empty() && store.queued().is_empty() => {
                 Err(Error::NothingToDo(
                     "the session is empty; say what to do with -p TEXT".to_owned(),
                 ))
             }
-            Self::Open(_) | Self::Fork(_) => Ok(()),
+            Self::Open(..) | Self::Fork(_) => Ok(()),
         }
     }
 
@@ -191,23 +205,42 @@ impl SessionSource {
         )
     }
 
-    /// Makes what is to be made.
-    pub fn store(self, root: &Path, cwd: &Path) -> Result<OpenSession, Error> {
-        match self {
+    /// Makes what is to be made, and returns the catalog of the sessions that continue it.
+    pub fn store(
+        self,
+        root: &Path,
+        cwd: &Path,
+        policy: SyncPolicy,
+    ) -> Result<(OpenSession, Arc<dyn SessionCatalog>), Error> {
+        let text = cwd.to_string_lossy().into_owned();
+        let new = NewSession {
+            cwd: text.clone(),
+            parent: None,
+        };
+        let catalog = || stores::catalog_at(root, policy);
+        Ok(match self {
             Self::New => {
-                let store = FileStore::create(&folder_for(root, cwd), cwd, None);
-                Ok(Box::new(store))
+                let catalog = catalog()?;
+                (block_on(catalog.create(new))?, catalog)
             }
-            Self::At(path) => Ok(Box::new(FileStore::create_at(&path, cwd, None)?)),
-            Self::Memory => Ok(Box::new(MemoryStore::new(&cwd.to_string_lossy()))),
-            Self::Open(store) => Ok(store),
+            Self::At(path) => {
+                let files = stores::files_next_to(&path, policy);
+                (Box::new(files.create_at(&path, new)?), Arc::new(files))
+            }
+            Self::Memory => (Box::new(MemoryStore::new(&text)), catalog()?),
+            Self::Open(store, catalog) => (store, catalog),
             Self::Fork(source) => {
+                let locator = Locator::of_path(&source.path);
                 let leaf = source.tree().leaf();
-                let folder = folder_for(root, cwd);
-                let store = FileStore::fork(&source, leaf, &folder, cwd, carried_pins)?;
-                Ok(Box::new(store))
+                let source = ForkSource {
+                    tree: source.tree(),
+                    locator: Some(&locator).filter(|at| at.as_os_str() != "-"),
+                };
+                let catalog = catalog()?;
+                let copy = catalog.fork(source, leaf, &text, carried_pins);
+                (block_on(copy)?, catalog)
             }
-        }
+        })
     }
 }
 

@@ -253,8 +253,10 @@ fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
         let path = harness.work().join("session.jsonl");
         std::fs::rename(harness.session(TWO_TURNS), &path).unwrap();
         let (sender, _events) = event_channel();
-        let store = FileStore::open(&path).unwrap();
-        let mut session = AgentSession::new(harness.config(Box::new(store)), sender);
+        let store = harness.catalog().open_file(&path, &mut ()).unwrap();
+        let mut config = harness.config(Box::new(store));
+        config.catalog = Arc::new(harness.catalog().making_in(harness.work()));
+        let mut session = AgentSession::new(config, sender);
         let copy = session.fork(None).await.unwrap().path.unwrap();
         let workspace = &session.tool_context.workspace;
         assert!(workspace.resolve("other.jsonl").is_ok());

@@ -62,8 +62,7 @@ use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
 use session_store::{
-    Delivery, FileCatalog, FileLayer, FileStore, OpenSession, SessionFile, SessionStore,
-    SyncPolicy, SystemFiles,
+    Delivery, FileCatalog, FileLayer, NewSession, OpenSession, SessionFile, SyncPolicy, SystemFiles,
 };
 
 /// What was asked of a model.
@@ -297,18 +296,26 @@ impl Harness {
         self.put(name, &words(tokens).replace("amet ", "amet\n"));
     }
 
+    fn catalog(&self) -> FileCatalog {
+        FileCatalog::through(self.sessions(), self.files.clone())
+            .making_in(self.sessions())
+            .synced(SyncPolicy::Never)
+    }
+
     /// Begins a new session.
     fn live(&self) -> Life<'_> {
-        let mut store = FileStore::create(&self.sessions(), &self.work(), None);
-        store.set_sync_policy(SyncPolicy::Never);
-        self.live_in(Box::new(store))
+        let new = NewSession {
+            cwd: self.work().to_string_lossy().into_owned(),
+            parent: None,
+        };
+        let store = self.catalog().create_file(new);
+        self.live_in(Box::new(store.unwrap()))
     }
 
     /// Opens the session at `path`.
     fn open(&self, path: &Path) -> Life<'_> {
-        let mut store = FileStore::open(path).unwrap();
-        store.set_sync_policy(SyncPolicy::Never);
-        self.live_in(Box::new(store))
+        let store = self.catalog().open_file(path, &mut ());
+        self.live_in(Box::new(store.unwrap()))
     }
 
     /// Opens a session that is written in the notation of `test-support`; its answers are the model's.
@@ -361,7 +368,7 @@ impl Harness {
         tool_context.redactor = self.redactor.clone();
         SessionConfig {
             store,
-            catalog: Arc::new(FileCatalog::through(self.sessions(), self.files.clone())),
+            catalog: Arc::new(self.catalog()),
             models: self.models.clone(),
             settings: self.settings.clone(),
             compaction: self.when.clone(),

@@ -390,7 +390,11 @@ fn a_run_can_move_to_another_thread() {
     let harness = Harness::new("");
     let (events, _) = event_channel();
     let (_commands, receiver) = command_channel();
-    let store = FileStore::create(&harness.sessions(), &harness.work(), None);
+    let new = NewSession {
+        cwd: harness.work().to_string_lossy().into_owned(),
+        parent: None,
+    };
+    let store = harness.catalog().create_file(new).unwrap();
     let session = AgentSession::new(harness.config(Box::new(store)), events);
     assert_send(session.run(receiver));
 }

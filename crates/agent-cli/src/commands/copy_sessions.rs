@@ -1,0 +1,92 @@
+//! `sessions copy`: sessions of one store in another, byte for byte.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use futures_executor::block_on;
+use serde_json::json;
+use session_store::{
+    Locator, SessionCatalog, SessionRow, StoreError, SyncPolicy, is_url, list_all,
+};
+
+use crate::commands::Outcome;
+use crate::error::Error;
+use crate::stores::{self, session_path};
+use crate::ui::{clean, counted};
+
+/// Arguments of `sessions copy`.
+#[derive(Debug, Args)]
+pub struct SessionsCopyArgs {
+    /// A session: a file, an id or the address of one; or a folder of sessions or the address of a database, for all in
+    /// it.
+    pub from: PathBuf,
+    /// The folder that holds all sessions, or postgres://USER@HOST/DATABASE.
+    pub to: PathBuf,
+}
+
+pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
+    let to = stores::catalog_at(&args.to, SyncPolicy::Always)?;
+    let (from, sessions, is_all) = sources(&args.from)?;
+    let (mut copied, mut present, mut text) = (Vec::new(), Vec::new(), String::new());
+    for (at, row) in &sessions {
+        crate::cancel::check()?;
+        match copy(&*from, at, &*to) {
+            Ok(copy) => {
+                text.push_str(&format!("{}\n", clean(&copy.to_string())));
+                let pending = row.as_ref().map_or(0, |row| row.pending);
+                if pending > 0 {
+                    let messages = counted(pending, "message");
+                    text.push_str(&format!("  {messages} to send stay where they are\n"));
+                }
+                copied.push(json!({
+                    "from": at.to_string(),
+                    "to": copy.to_string(),
+                    "pending": pending,
+                }));
+            }
+            // Copying all goes on where an earlier copy ended.
+            Err(StoreError::AlreadyThere { .. }) if is_all => present.push(at.to_string()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if !present.is_empty() {
+        let sessions = counted(present.len(), "session");
+        text.push_str(&format!("{sessions} of that id already there\n"));
+    }
+    let document = json!({ "copied": copied, "present": present });
+    match copied.is_empty() {
+        true => Ok(Outcome::nothing_to_do(
+            "no session to copy".to_owned(),
+            document,
+        )),
+        false => Ok(Outcome::done(&document, text)),
+    }
+}
+
+fn copy(
+    from: &dyn SessionCatalog,
+    at: &Locator,
+    to: &dyn SessionCatalog,
+) -> Result<Locator, StoreError> {
+    let session = block_on(from.read(at, &mut ()))?;
+    block_on(to.adopt(&session))
+}
+
+/// A session to copy, and what a list tells of it.
+type Source = (Locator, Option<SessionRow>);
+
+/// Returns the sessions that are meant, their catalog, and whether all of it are.
+fn sources(from: &Path) -> Result<(Arc<dyn SessionCatalog>, Vec<Source>, bool), Error> {
+    if from.is_dir() || is_url(from) && !stores::names_session(from) {
+        let catalog = stores::catalog_at(from, SyncPolicy::Always)?;
+        let rows = block_on(list_all(&*catalog, None))?.into_iter();
+        let rows = rows.filter(|row| row.persisted);
+        let sessions = rows.map(|row| (row.locator.clone(), Some(row))).collect();
+        return Ok((catalog, sessions, true));
+    }
+    let path = session_path(from)?;
+    session_finder::refuse(&path)?;
+    let catalog = stores::catalog_of(&path, SyncPolicy::Always)?;
+    Ok((catalog, vec![(Locator::of_path(&path), None)], false))
+}
