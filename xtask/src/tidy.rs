@@ -16,7 +16,7 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
-const LAYERS: [(&str, &[&str]); 19] = [
+const LAYERS: [(&str, &[&str]); 20] = [
     ("session-model", &[]),
     ("session-facts", &["session-model"]),
     ("compaction-core", &["session-model", "session-facts"]),
@@ -24,6 +24,10 @@ const LAYERS: [(&str, &[&str]); 19] = [
     ("llm-providers", &["session-model"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
+    (
+        "session-store-postgres",
+        &["session-model", "session-store"],
+    ),
     ("session-import", &["session-model"]),
     (
         "session-finder",
@@ -105,6 +109,7 @@ const LAYERS: [(&str, &[&str]); 19] = [
             "hooks",
             "llm-providers",
             "session-store",
+            "session-store-postgres",
             "session-finder",
             "session-html",
             "session-import",

@@ -22,9 +22,17 @@ fn remote(address: &Path) -> Result<Option<Remote>, Error> {
     if !is_url(address) {
         return Ok(None);
     }
+    #[cfg(feature = "postgres")]
+    if let Some(found) = session_store_postgres::catalog_of(address)? {
+        return Ok(Some(found));
+    }
     let scheme = address.to_string_lossy();
     let scheme = scheme.split("://").next().unwrap_or_default();
-    let text = format!("no store is known for {scheme}://; name a path");
+    let built = match cfg!(feature = "postgres") {
+        true => "",
+        false => " (postgres needs a program that was built with the feature postgres)",
+    };
+    let text = format!("no store is known for {scheme}://{built}; name a path");
     Err(Error::Usage(text))
 }
 

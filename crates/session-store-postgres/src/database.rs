@@ -1,0 +1,223 @@
+//! The connection to a database: made when it is needed, shared, and made again when it is lost.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures_util::TryStreamExt;
+use session_store::StoreError;
+use tokio::runtime::Runtime;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Row};
+
+use crate::address::Address;
+use crate::error::{Purpose, failed, lost, unconnected};
+use crate::tls::connector;
+
+/// The statements that make the tables, by version.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/1.sql")];
+
+/// The key of the lock that one migration at a time holds.
+const MIGRATION_LOCK: i64 = 0x6167_656e_7463_6c69;
+
+/// A parameter of a statement.
+pub(crate) type Param = (Box<dyn ToSql + Sync + Send>, Type);
+
+pub(crate) fn param(value: impl ToSql + Sync + Send + 'static, of: Type) -> Param {
+    (Box::new(value), of)
+}
+
+/// Returns the runtime of all connections. A write that its caller no longer waits for runs to its end here.
+pub(crate) fn runtime() -> Result<&'static Runtime, StoreError> {
+    static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
+    let make = || {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).thread_name("postgres");
+        builder.enable_all().build().ok()
+    };
+    let runtime = RUNTIME.get_or_init(make).as_ref();
+    runtime.ok_or_else(|| StoreError::usage("no thread can be started for the connection"))
+}
+
+/// A database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pub address: Address,
+    client: tokio::sync::Mutex<Option<Arc<Client>>>,
+}
+
+impl Database {
+    /// Returns the database of an address, which the process has once.
+    pub fn at(address: Address) -> Arc<Self> {
+        static KNOWN: LazyLock<Mutex<BTreeMap<String, Arc<Database>>>> =
+            LazyLock::new(Mutex::default);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = address.key().to_owned();
+        let database = known
+            .entry(key)
+            .or_insert_with(|| Arc::new(Self::apart(address)));
+        database.clone()
+    }
+
+    /// Returns a database with a connection of its own.
+    pub fn apart(address: Address) -> Self {
+        Self {
+            address,
+            client: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Runs a statement and returns its rows. It runs to its end also where the caller stops waiting.
+    pub async fn rows(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        sql: &'static str,
+        params: Vec<Param>,
+    ) -> Result<Vec<Row>, StoreError> {
+        let this = self.clone();
+        let work = runtime()?.spawn(async move {
+            let first = this.try_rows(purpose, sql, &params).await;
+            match first {
+                Err(Attempt::Lost(_)) if purpose == Purpose::Repeatable => {
+                    this.try_rows(purpose, sql, &params).await
+                }
+                first => first,
+            }
+        });
+        let done = work.await.map_err(|error| {
+            let reason = format!("the statement ended early: {error}");
+            lost(&self.address, purpose, &reason)
+        })?;
+        done.map_err(|attempt| match attempt {
+            Attempt::Lost(error) | Attempt::Failed(error) => error,
+        })
+    }
+
+    async fn try_rows(
+        &self,
+        purpose: Purpose,
+        sql: &str,
+        params: &[Param],
+    ) -> Result<Vec<Row>, Attempt> {
+        let client = self.client().await.map_err(Attempt::Failed)?;
+        let params = params
+            .iter()
+            .map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone()));
+        let work = async {
+            let rows = client.query_typed_raw(sql, params).await?;
+            rows.try_collect::<Vec<Row>>().await
+        };
+        match tokio::time::timeout(self.patience(), work).await {
+            Ok(Ok(rows)) => Ok(rows),
+            Ok(Err(error)) if error.as_db_error().is_some() && !client.is_closed() => {
+                Err(Attempt::Failed(failed(&self.address, purpose, &error)))
+            }
+            Ok(Err(error)) => {
+                self.forget(&client).await;
+                let reason = "the connection was lost";
+                let error = match error.as_db_error() {
+                    // The server ends the connection; the statement may be done.
+                    Some(answer) => format!("{reason}: {}", answer.message()),
+                    None => format!("{reason}: {error}"),
+                };
+                Err(Attempt::Lost(lost(&self.address, purpose, &error)))
+            }
+            Err(_) => {
+                self.forget(&client).await;
+                let seconds = self.patience().as_secs();
+                let reason = format!("no answer in {seconds} seconds");
+                Err(Attempt::Lost(lost(&self.address, purpose, &reason)))
+            }
+        }
+    }
+
+    /// Returns how long an answer is waited for: longer than the server works at a statement.
+    fn patience(&self) -> Duration {
+        self.address.timeout * 5 / 4
+    }
+
+    async fn client(&self) -> Result<Arc<Client>, StoreError> {
+        let mut known = self.client.lock().await;
+        if let Some(client) = known.as_ref().filter(|client| !client.is_closed()) {
+            return Ok(client.clone());
+        }
+        let connecting = self.connect();
+        let client = match tokio::time::timeout(self.patience(), connecting).await {
+            Ok(client) => Arc::new(client?),
+            Err(_) => {
+                let seconds = self.patience().as_secs();
+                let reason = format!("the server does not answer in {seconds} seconds");
+                let path = self.address.shown();
+                return Err(StoreError::Unavailable { path, reason });
+            }
+        };
+        *known = Some(client.clone());
+        Ok(client)
+    }
+
+    async fn connect(&self) -> Result<Client, StoreError> {
+        let tls = connector(&self.address)?;
+        let failed = |error| unconnected(&self.address, &error);
+        let (client, connection) = self.address.config.connect(tls).await.map_err(failed)?;
+        // It ends with the client, or with an error that the next statement reports.
+        tokio::spawn(connection);
+        self.migrate(&client).await?;
+        Ok(client)
+    }
+
+    /// Makes the tables that are missing. A role that may only read needs none.
+    async fn migrate(&self, client: &Client) -> Result<(), StoreError> {
+        let failed = |error| unconnected(&self.address, &error);
+        let newest = MIGRATIONS.len() as i32;
+        let is_there = "SELECT to_regclass('agent_schema') IS NOT NULL";
+        let is_there: bool = client
+            .query_one(is_there, &[])
+            .await
+            .map_err(failed)?
+            .get(0);
+        let version: i32 = match is_there {
+            false => 0,
+            true => {
+                let version = "SELECT coalesce(max(version), 0) FROM agent_schema";
+                client.query_one(version, &[]).await.map_err(failed)?.get(0)
+            }
+        };
+        if version > newest {
+            let reason = format!(
+                "its tables have version {version}; this program knows versions up to {newest}; use a newer one"
+            );
+            return Err(StoreError::session(self.address.shown(), reason));
+        }
+        for (from, statements) in MIGRATIONS.iter().enumerate().skip(version as usize) {
+            let to = from + 1;
+            let all = format!(
+                "BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK}); \
+                 CREATE TABLE IF NOT EXISTS agent_schema (version integer NOT NULL); \
+                 {statements} \
+                 INSERT INTO agent_schema SELECT {to} WHERE NOT EXISTS \
+                 (SELECT FROM agent_schema WHERE version >= {to}); COMMIT"
+            );
+            let done = client.batch_execute(&all).await;
+            done.map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the next statement use another connection.
+    async fn forget(&self, client: &Arc<Client>) {
+        let mut known = self.client.lock().await;
+        if known
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, client))
+        {
+            *known = None;
+        }
+    }
+}
+
+/// Why a statement has no rows.
+enum Attempt {
+    /// There is no answer; the connection is not used again.
+    Lost(StoreError),
+    Failed(StoreError),
+}
