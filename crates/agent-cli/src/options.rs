@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use clap::{Args, ValueEnum};
 use compaction_core::{Profile, Settings, TokenCount};
+use session_import::{automatic_compaction, stated_window};
 use session_model::{Leaf, ModelRef, SessionTree};
 
 use crate::error::Error;
@@ -158,14 +159,15 @@ impl Global {
         Ok(self.loaded.get_or_init(|| loaded))
     }
 
-    /// Returns the window that was given; else that of the session's model, where the catalog has it; else the one
-    /// that is assumed.
+    /// Returns the window that was given; else the one that the session states; else that of the session's model, where
+    /// the catalog has it and the session's agent did not compact at less than half of it; else the one that is assumed.
     pub(crate) fn window(
         &self,
         given: Option<TokenCount>,
         model: Option<&ModelRef>,
+        tree: &SessionTree,
     ) -> Result<TokenCount, Error> {
-        if let Some(window) = given {
+        if let Some(window) = given.or(stated_window(tree).map(TokenCount)) {
             return Ok(window);
         }
         let catalog = crate::models::usable_catalog(self.app_settings()?)?;
@@ -173,7 +175,9 @@ impl Global {
             let name = format!("{}/{}", model.provider, model.model_id);
             catalog.model(&name)?.capabilities.window
         });
-        Ok(known.map_or(DEFAULT_WINDOW, TokenCount))
+        let known = known.map_or(DEFAULT_WINDOW, TokenCount);
+        let used = automatic_compaction(tree).map(TokenCount);
+        Ok(used.filter(|used| used.0 < known.0 / 2).unwrap_or(known))
     }
 
     /// Returns all settings of a session in the folder `cwd`, with those of a script (and what messages call it)

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 pub struct Agent {
     /// The name that people give it, also before a colon: `claude:newest`.
     pub name: &'static str,
-    /// The variable that moves its folder.
-    variable: Option<&'static str>,
+    /// The variables that move its folder, each with what is added to its value; the first that is set counts.
+    variables: &'static [(&'static str, &'static str)],
     /// Its folder, below the user's home.
     folder: &'static str,
     /// Where files of sessions are in it: `*` is any folder, or the rest of a name.
@@ -22,7 +22,7 @@ pub const OWN: &str = "agent-cli";
 /// Codex, whose forks refer to other sessions.
 const CODEX: Agent = Agent {
     name: "codex",
-    variable: Some("CODEX_HOME"),
+    variables: &[("CODEX_HOME", "")],
     folder: ".codex",
     patterns: &[
         "sessions/*/*/*/*.jsonl",
@@ -36,38 +36,42 @@ const CODEX: Agent = Agent {
 pub const AGENTS: [Agent; 7] = [
     Agent {
         name: "claude",
-        variable: Some("CLAUDE_CONFIG_DIR"),
+        variables: &[("CLAUDE_CONFIG_DIR", "")],
         folder: ".claude",
-        patterns: &["projects/*/*.jsonl"],
+        patterns: &["projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"],
     },
     CODEX,
     Agent {
         name: "opencode",
-        variable: Some("XDG_DATA_HOME"),
+        variables: &[("XDG_DATA_HOME", "")],
         folder: ".local/share",
         patterns: &["opencode/storage/session/*/*.json"],
     },
     Agent {
         name: "qwen",
-        variable: None,
+        variables: &[("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", "")],
         folder: ".qwen",
         patterns: &["projects/*/chats/*.jsonl", "tmp/*/chats/*.jsonl"],
     },
     Agent {
         name: "gemini",
-        variable: None,
+        variables: &[("GEMINI_CLI_HOME", ".gemini")],
         folder: ".gemini",
-        patterns: &["tmp/*/chats/*.jsonl", "tmp/*/chats/*.json"],
+        patterns: &[
+            "tmp/*/chats/*.jsonl",
+            "tmp/*/chats/*.json",
+            "tmp/*/chats/*/*.jsonl",
+        ],
     },
     Agent {
         name: "pi",
-        variable: Some("PI_CODING_AGENT_DIR"),
+        variables: &[("PI_CODING_AGENT_DIR", "")],
         folder: ".pi/agent",
         patterns: &["sessions/*/*.jsonl"],
     },
     Agent {
         name: "omp",
-        variable: None,
+        variables: &[("PI_CONFIG_DIR", "agent")],
         folder: ".omp/agent",
         patterns: &["sessions/*/*.jsonl"],
     },
@@ -98,19 +102,39 @@ impl Agent {
         root.map_or_else(Vec::new, |root| self.files_in(&root))
     }
 
-    /// Returns the database that has its sessions.
+    /// Returns the databases that have its sessions: the one that is named, or that of each channel.
     #[cfg(feature = "opencode-db")]
-    pub fn database(&self, environment: &Environment) -> Option<PathBuf> {
-        let root = self.root(environment).filter(|_| self.name == "opencode")?;
-        Some(root.join("opencode/opencode.db")).filter(|path| path.is_file())
+    pub fn databases(&self, environment: &Environment) -> Vec<PathBuf> {
+        let Some(root) = self.root(environment).filter(|_| self.name == "opencode") else {
+            return Vec::new();
+        };
+        let folder = root.join("opencode");
+        if let Some(named) = (environment.variable)("OPENCODE_DB") {
+            return vec![folder.join(named)];
+        }
+        let mut found = Vec::new();
+        collect(&folder, &["*.db"], &mut found);
+        let is_of_channel = |path: &PathBuf| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            name == "opencode" || name.starts_with("opencode-")
+        };
+        found.retain(is_of_channel);
+        found.sort();
+        found
     }
 
     fn root(&self, environment: &Environment) -> Option<PathBuf> {
-        let moved = self.variable.and_then(environment.variable);
         let home = environment.home.as_ref();
-        moved
-            .map(PathBuf::from)
-            .or_else(|| Some(home?.join(self.folder)))
+        let mut variables = self.variables.iter();
+        let moved = variables.find_map(|(name, below)| {
+            let value = PathBuf::from((environment.variable)(name)?);
+            // That of oh-my-pi is a name in the home folder.
+            Some(
+                home.map_or(value.clone(), |home| home.join(value))
+                    .join(below),
+            )
+        });
+        moved.or_else(|| Some(home?.join(self.folder)))
     }
 
     /// Returns the files that may be its sessions, if `root` is its folder.

@@ -82,14 +82,20 @@ impl Finder {
         let files = agent.files(&self.environment);
         let rows = files.iter().filter_map(|file| match opencode::read(file) {
             Ok(Some(bytes)) => row_of(file, |_| decode(bytes)),
-            _ => row_of(file, decode),
+            _ => {
+                let mut row = row_of(file, decode)?;
+                row.name = row.name.or_else(|| subagent_name(file));
+                Some(row)
+            }
         });
         let rows: Vec<SessionRow> = rows.collect();
         #[cfg(feature = "opencode-db")]
         let rows = {
             // Where a session is in both, the database has it in full.
-            let database = agent.database(&self.environment);
-            let mut kept = database.map_or_else(Vec::new, |path| opencode::rows(&path, decode));
+            let databases = agent.databases(&self.environment).into_iter();
+            let mut kept: Vec<SessionRow> = databases
+                .flat_map(|path| opencode::rows(&path, decode))
+                .collect();
             let is_new = |row: &SessionRow| !kept.iter().any(|known| known.id == row.id);
             let others: Vec<SessionRow> = rows.into_iter().filter(is_new).collect();
             kept.extend(others);
@@ -106,7 +112,9 @@ impl Finder {
     pub fn named(&self, name: &str, folder: &Path) -> Result<Found, StoreError> {
         let (agent, id) = agent_and_id(name);
         if id == "newest" {
-            let newest = self.list(agent, Some(folder))?.into_iter().next();
+            let mut newest = self.list(agent, Some(folder))?.into_iter();
+            let newest =
+                newest.find(|found| !is_subagent(Path::new(found.row.locator.as_os_str())));
             let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
             return newest
                 .ok_or_else(|| unknown(format!("no session{of_agent} works in this project")));
@@ -154,6 +162,23 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
     let input = Input::of_bytes(bytes);
     import(format, &input, &Origin::default(), &|_| None, &mut lines).ok()?;
     Some(decode_bytes(lines).tree)
+}
+
+/// Returns whether a file is of a subagent of Claude Code, which works for another session.
+fn is_subagent(path: &Path) -> bool {
+    path.parent()
+        .is_some_and(|folder| folder.ends_with("subagents"))
+}
+
+/// Returns what a subagent was started for, which Claude Code writes next to its session.
+fn subagent_name(path: &Path) -> Option<String> {
+    let file = Some(path.with_extension("meta.json")).filter(|_| is_subagent(path))?;
+    let is_short = file.metadata().ok()?.len() <= BEGINNING;
+    let bytes = is_short.then(|| std::fs::read(file).ok()).flatten()?;
+    let about: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    let texts = ["agentType", "description"].map(|key| about[key].as_str());
+    let texts: Vec<&str> = texts.into_iter().flatten().collect();
+    Some(texts.join(": ")).filter(|name| !name.is_empty())
 }
 
 /// Returns the error about a name that no session has.

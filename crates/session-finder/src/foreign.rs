@@ -13,7 +13,7 @@ use session_import::{
 };
 use session_model::text::clean;
 use session_model::{
-    AgentMessage, LineSource, SourceError, SourceFailure, Span, TakeLeftOut, Timestamp,
+    AgentMessage, LineSource, Severity, SourceError, SourceFailure, Span, TakeLeftOut, Timestamp,
 };
 use session_store::{Advice, SessionFile, StoreError};
 use tempfile::SpooledTempFile;
@@ -129,8 +129,13 @@ pub fn open(
     let mut session = session.reading_through(|lines| Arc::new(WithResults { lines, results }));
     report.diagnostics.append(&mut session.decoded.diagnostics);
     session.decoded.diagnostics = report.diagnostics.clone();
+    let is_whole = report
+        .diagnostics
+        .iter()
+        .all(|said| said.severity == Severity::Note);
     let skipped = match report.skipped.len() {
-        0 => "every kind of record is mapped".to_owned(),
+        0 if is_whole => "every kind of record is mapped".to_owned(),
+        0 => "with problems, which agent-cli doctor lists".to_owned(),
         1 => "1 kind of record skipped".to_owned(),
         kinds => format!("{kinds} kinds of record skipped"),
     };

@@ -116,7 +116,11 @@ fn is_record(format: Format, object: &Object<'_>) -> bool {
                 "compacted",
                 "token_usage_record",
             ];
-            TYPES.contains(&kind) && object.object("payload").is_some()
+            // Before September 2025 the first record had no type.
+            let is_older = kind.is_empty() && has("id") && has("timestamp");
+            let mut names = object.members().map(|(name, _)| name);
+            let is_older = is_older && names.any(|name| name == "instructions");
+            is_older || (TYPES.contains(&kind) && object.object("payload").is_some())
         }
         Format::QwenCode => {
             let is_marked = has("provenance") || has("systemPayload");

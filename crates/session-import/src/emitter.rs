@@ -5,12 +5,13 @@ use std::io::Write;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, AssistantMessage, Block, Content, ContextEditDraft, CustomDraft,
-    CustomMessageDraft, Diagnostics, EntryDraft, EntryId, HeaderDraft, MessageDraft,
-    SessionInfoDraft, Stamp, Timestamp, Usage, UserMessage,
+    AgentMessage, Block, Content, ContextEditDraft, CustomDraft, CustomMessageDraft, Diagnostics,
+    EntryDraft, EntryId, FirstKept, HeaderDraft, MessageDraft, SessionInfoDraft, Stamp, Timestamp,
+    Usage, UserMessage,
 };
 
 use crate::content::Answer;
+use crate::context_sizes::ContextSizes;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::ids::{Ids, LONGEST_ID};
@@ -27,6 +28,9 @@ pub(crate) const LEAF_ENTRY: &str = "agent-cli/leaf";
 /// What stands in the place of a result that the source does not have.
 pub(crate) const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
 
+/// What the model sees in the place of a result that was cleared.
+pub(crate) const CLEARED: &str = "[Old result of a tool, cleared]";
+
 /// What the first lines of the imported session say.
 pub(crate) struct Begin<'a> {
     pub origin: &'a Origin<'a>,
@@ -34,7 +38,6 @@ pub(crate) struct Begin<'a> {
     pub bytes: u64,
     /// When the session begins.
     pub at: Option<Timestamp>,
-    pub parent_session: Option<String>,
     pub title: Option<String>,
 }
 
@@ -64,6 +67,7 @@ pub(crate) struct Emitter<'a> {
     pub root: EntryId,
     last: EntryId,
     clock: Timestamp,
+    context: ContextSizes,
 }
 
 impl<'a> Emitter<'a> {
@@ -77,6 +81,7 @@ impl<'a> Emitter<'a> {
             root: EntryId::new(""),
             last: EntryId::new(""),
             clock: Timestamp::from_millis(0),
+            context: ContextSizes::default(),
         }
     }
 
@@ -92,11 +97,11 @@ impl<'a> Emitter<'a> {
             id: self.report.session_id.clone(),
             timestamp: self.clock,
             cwd: self.report.cwd.clone(),
-            parent_session: begin.parent_session,
+            parent_session: self.report.parent_session.clone(),
         };
         self.line = header.line();
         self.write_line()?;
-        let data = json!({
+        let mut data = json!({
             "source": self.report.format,
             "version": self.report.version,
             "id": self.report.session_id,
@@ -105,6 +110,9 @@ impl<'a> Emitter<'a> {
             "bytes": begin.bytes,
             "losses": self.report.skipped,
         });
+        if let Some(window) = self.report.window {
+            data["contextWindow"] = json!(window);
+        }
         let mark = EntryDraft::Custom(CustomDraft {
             custom_type: IMPORT_ENTRY.to_owned(),
             data: RawJson::of(&data).ok(),
@@ -134,9 +142,25 @@ impl<'a> Emitter<'a> {
         at: Option<Timestamp>,
         draft: &EntryDraft,
     ) -> Result<EntryId, ImportError> {
-        self.entry(source_id, parent, at, kind_of(draft), |line, stamp| {
+        let above = parent.clone().unwrap_or_else(|| EntryId::new(""));
+        let id = self.entry(source_id, parent, at, kind_of(draft), |line, stamp| {
             *line = draft.stamp(stamp);
-        })
+        })?;
+        match draft {
+            EntryDraft::Compaction(draft) => {
+                let kept = match &draft.first_kept {
+                    FirstKept::Entry(kept) => Some(kept),
+                    _ => None,
+                };
+                self.context
+                    .compact(&above, &id, kept, draft.summary.len() as u64);
+            }
+            EntryDraft::Message(_) | EntryDraft::CustomMessage(_) => {
+                self.context.add(&above, &id, self.line.len() as u64);
+            }
+            _ => self.context.add(&above, &id, 0),
+        }
+        Ok(id)
     }
 
     /// Writes a line that stands for a message.
@@ -144,10 +168,14 @@ impl<'a> Emitter<'a> {
         &mut self,
         source_id: &str,
         place: &Place,
+        later: LaterPlace,
         line: impl FnOnce(&mut String, &Stamp),
     ) -> Result<EntryId, ImportError> {
         let parent = Some(place.parent.clone());
-        self.entry(source_id, parent, place.at, "message", line)
+        let id = self.entry(source_id, parent, place.at, "message", line)?;
+        self.context
+            .add(&place.parent, &id, u64::from(later.span.len));
+        Ok(id)
     }
 
     fn entry(
@@ -213,13 +241,15 @@ impl<'a> Emitter<'a> {
         draft: MessageDraft,
         results: Vec<(PendingCall, Option<CallResult>)>,
     ) -> Result<(EntryId, EntryId), ImportError> {
-        if let AgentMessage::Assistant(AssistantMessage {
-            usage: Some(usage), ..
-        }) = draft.message()
-        {
-            self.report.usage += *usage;
-        }
+        let usage = match draft.message() {
+            AgentMessage::Assistant(answer) => answer.usage,
+            _ => None,
+        };
         let answer = self.write(id, place, &EntryDraft::Message(Box::new(draft)))?;
+        if let Some(usage) = usage {
+            self.report.usage += usage;
+            self.context.bill(&place.parent, &answer, &usage);
+        }
         self.results(answer, place, results)
     }
 
@@ -233,9 +263,12 @@ impl<'a> Emitter<'a> {
         results: Vec<(PendingCall, Option<CallResult>)>,
     ) -> Result<(EntryId, EntryId), ImportError> {
         self.report.usage += answer.usage.unwrap_or_default();
-        let written = self.short(id, place, |line, stamp| {
+        let written = self.short(id, place, later, |line, stamp| {
             short_answer(line, stamp, answer, later);
         })?;
+        if let Some(usage) = answer.usage {
+            self.context.bill(&place.parent, &written, &usage);
+        }
         self.results(written, place, results)
     }
 
@@ -274,19 +307,26 @@ impl<'a> Emitter<'a> {
             }
         });
         let at = result.at.or(place.at);
-        let source_id = result.id.clone();
-        let place = Place {
+        let (source_id, replacement) = (result.id.clone(), result.replacement.clone());
+        let mut place = Place {
             parent: place.parent.clone(),
             at,
         };
-        if let Some(later) = result.later {
-            let line = |line: &mut String, stamp: &Stamp| {
+        let written = match result.later {
+            Some(later) => self.short(&source_id, &place, later, |line, stamp| {
                 short_result(line, stamp, &call, at, later);
-            };
-            return self.short(&source_id, &place, line);
-        }
-        let draft = result_draft(call, result, at, &mut self.report)?;
-        self.write(&source_id, &place, &draft)
+            })?,
+            None => {
+                let draft = result_draft(call, result, at, &mut self.report)?;
+                self.write(&source_id, &place, &draft)?
+            }
+        };
+        let Some(replacement) = replacement else {
+            return Ok(written);
+        };
+        place.parent.clone_from(&written);
+        let content = Content::Blocks(vec![Block::text(replacement)]);
+        self.edit(&place, &written, Some(content))
     }
 
     /// Writes what the model saw and nobody said: a message that people are not shown.
@@ -388,6 +428,7 @@ impl<'a> Emitter<'a> {
             });
             *line = usage.to_string();
         })
+        .inspect(|id| self.context.add(&place.parent, id, 0))
     }
 
     /// Ends the session at `leaf`, and returns the report.
@@ -403,6 +444,9 @@ impl<'a> Emitter<'a> {
                 at: None,
             };
             self.write("", &place, &draft)?;
+        }
+        if let Some(said) = self.context.mismatch(leaf) {
+            self.diagnostics.push(said);
         }
         let mut diagnostics = self.diagnostics.into_vec();
         diagnostics.sort_by_key(|said| said.line.unwrap_or(0));

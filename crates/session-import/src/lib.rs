@@ -29,6 +29,7 @@
 mod claude;
 mod codex;
 mod content;
+mod context_sizes;
 mod detect;
 mod emitter;
 mod error;
@@ -48,6 +49,7 @@ mod report;
 mod results;
 mod threads;
 mod user_message;
+mod window;
 
 use std::io::Write;
 
@@ -61,6 +63,7 @@ pub use format::Format;
 pub use input::Input;
 pub use later::ReadLater;
 pub use report::ImportReport;
+pub use window::{automatic_compaction, stated_window};
 
 /// The custom type of the first entry of an imported session, and of what was copied for its context.
 pub const IMPORT_ENTRY: &str = "agent-cli/import";

@@ -1,10 +1,10 @@
 //! opencode: what `opencode export` prints, one JSON document with messages and their parts.
 
-use session_model::{Block, Content, Cost, EntryId, FirstKept, StopReason, Usage, UserParts};
+use session_model::{Block, Cost, EntryId, FirstKept, StopReason, Usage, UserParts};
 
 use crate::Origin;
 use crate::content::{Answer, call, compaction, image_of_url, thinking};
-use crate::emitter::{Begin, CallResult, Emitter, Out, PendingCall, Place};
+use crate::emitter::{Begin, CLEARED, CallResult, Emitter, Out, PendingCall, Place};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, cut_off};
@@ -12,9 +12,6 @@ use crate::json::{self, Object};
 use crate::partial::Document;
 use crate::parts::details;
 use crate::report::{ImportReport, count};
-
-/// What the model sees in the place of a result that was pruned.
-const PRUNED: &str = "[Old result of a tool, cleared]";
 
 pub(crate) fn import(
     input: &Input,
@@ -34,13 +31,13 @@ pub(crate) fn import(
     report.session_id = info.text("id").unwrap_or_default();
     report.cwd = info.text("directory").unwrap_or_default();
     report.version = info.text("version");
+    report.parent_session = info.filled("parentID");
     let messages = messages(&document, report);
     let revert = info.object("revert").unwrap_or_default();
     emitter.begin(Begin {
         origin,
         bytes: input.bytes,
         at: info.object("time").and_then(|time| time.time("created")),
-        parent_session: info.filled("parentID"),
         title: info.filled("title"),
     })?;
     let mut writer = Writer {
@@ -48,7 +45,6 @@ pub(crate) fn import(
         emitter,
         messages: &messages,
         first: Vec::new(),
-        pruned: Vec::new(),
         context_tokens: 0,
     };
     let undone = revert.text("messageID");
@@ -64,7 +60,6 @@ pub(crate) fn import(
         writer.first.push(first);
     }
     writer.leaf = before_undone.unwrap_or(writer.leaf);
-    writer.prune()?;
     writer.emitter.finish(&writer.leaf)
 }
 
@@ -122,8 +117,6 @@ struct Writer<'a, 'w> {
     /// The first entry of each message that is written.
     first: Vec<Option<EntryId>>,
     leaf: EntryId,
-    /// Results whose content the model does not see any more.
-    pruned: Vec<EntryId>,
     context_tokens: u64,
 }
 
@@ -210,7 +203,6 @@ impl Writer<'_, '_> {
             });
         }
         let mut results = Vec::new();
-        let mut pruned = Vec::new();
         for (kind, part) in &message.parts {
             match kind.as_str() {
                 "text" => {
@@ -218,14 +210,12 @@ impl Writer<'_, '_> {
                     answer.blocks.push(Block::text(text));
                 }
                 "reasoning" => {
-                    let text = part.text("text").unwrap_or_default();
-                    answer.blocks.push(thinking(text, None));
+                    take_reasoning(part, &mut answer);
                 }
                 "tool" => {
-                    let (block, pending, result, is_pruned) = self.tool(part);
+                    let (block, pending, result) = tool(part);
                     answer.blocks.push(block);
                     results.push((pending, result));
-                    pruned.push(is_pruned);
                 }
                 // The tokens of a step are those of its message.
                 "step-start" | "step-finish" | "snapshot" | "patch" => {}
@@ -245,63 +235,9 @@ impl Writer<'_, '_> {
             total: cost.unwrap_or(0.0),
             ..Cost::default()
         });
-        let (first, last) = self.emitter.answer(&message.id, place, draft, Vec::new())?;
+        let (first, last) = self.emitter.answer(&message.id, place, draft, results)?;
         self.leaf = last;
-        for ((call, result), is_pruned) in results.into_iter().zip(pruned) {
-            let place = Place {
-                parent: self.leaf.clone(),
-                at: place.at,
-            };
-            self.leaf = self.emitter.result(&place, call, result)?;
-            if is_pruned {
-                self.pruned.push(self.leaf.clone());
-            }
-        }
         Ok(Some(first))
-    }
-
-    /// Returns a call with its result, which are one part.
-    fn tool(&mut self, part: &Object<'_>) -> (Block, PendingCall, Option<CallResult>, bool) {
-        let state = part.object("state").unwrap_or_default();
-        let name = part.text("tool").unwrap_or_default();
-        let id = part
-            .filled("callID")
-            .or(part.filled("id"))
-            .unwrap_or_default();
-        let block = call(
-            id.clone(),
-            name.clone(),
-            state.raw("input").and_then(json::raw_object),
-        );
-        let time = state.object("time").unwrap_or_default();
-        let status = state.text("status").unwrap_or_default();
-        let is_error = status == "error";
-        let result = match status.as_str() {
-            "completed" | "error" => {
-                let key = if is_error { "error" } else { "output" };
-                let text = state.text(key).unwrap_or_default();
-                let mut content = vec![Block::text(text)];
-                for attachment in state.objects("attachments") {
-                    let url = attachment.text("url").unwrap_or_default();
-                    match image_of_url(&url) {
-                        Some(image) => content.push(image),
-                        None => content.push(Block::text(file_note(&attachment, &url))),
-                    }
-                }
-                Some(CallResult {
-                    id: part.text("id").unwrap_or_default(),
-                    content,
-                    is_error,
-                    details: details(state.raw("metadata")),
-                    at: time.time("end"),
-                    later: None,
-                })
-            }
-            // Pending or running: it was interrupted.
-            _ => None,
-        };
-        let is_pruned = time.raw("compacted").is_some();
-        (block, PendingCall { id, name }, result, is_pruned)
     }
 
     /// Writes a compaction; a summary that failed is none.
@@ -346,19 +282,88 @@ impl Writer<'_, '_> {
         self.leaf = self.emitter.write(&message.id, &place, &draft)?;
         Ok(Some(self.leaf.clone()))
     }
+}
 
-    /// Takes the content of pruned results out of the context.
-    fn prune(&mut self) -> Result<(), ImportError> {
-        for target in std::mem::take(&mut self.pruned) {
-            let place = Place {
-                parent: self.leaf.clone(),
-                at: None,
-            };
-            let content = Content::Blocks(vec![Block::text(PRUNED)]);
-            self.leaf = self.emitter.edit(&place, &target, Some(content))?;
+/// Returns a call with its result, which are one part.
+fn tool(part: &Object<'_>) -> (Block, PendingCall, Option<CallResult>) {
+    let state = part.object("state").unwrap_or_default();
+    let name = part.text("tool").unwrap_or_default();
+    let id = part
+        .filled("callID")
+        .or(part.filled("id"))
+        .unwrap_or_default();
+    let block = call(
+        id.clone(),
+        name.clone(),
+        state.raw("input").and_then(json::raw_object),
+    );
+    let time = state.object("time").unwrap_or_default();
+    let status = state.text("status").unwrap_or_default();
+    let is_error = status == "error";
+    let is_cleared = time.raw("compacted").is_some();
+    let result = match status.as_str() {
+        "completed" | "error" => {
+            let key = if is_error { "error" } else { "output" };
+            let text = state.text(key).unwrap_or_default();
+            let mut content = vec![Block::text(text)];
+            for attachment in state.objects("attachments") {
+                let url = attachment.text("url").unwrap_or_default();
+                match image_of_url(&url) {
+                    Some(image) => content.push(image),
+                    None => content.push(Block::text(file_note(&attachment, &url))),
+                }
+            }
+            Some(CallResult {
+                id: part.text("id").unwrap_or_default(),
+                content,
+                is_error,
+                details: details(state.raw("metadata")),
+                at: time.time("end"),
+                replacement: is_cleared.then(|| CLEARED.to_owned()),
+                later: None,
+            })
         }
-        Ok(())
+        // Pending or running: it was interrupted.
+        _ => None,
+    };
+    (block, PendingCall { id, name }, result)
+}
+
+/// Adds reasoning to an answer, with the signature by which its service knows it again.
+fn take_reasoning(part: &Object<'_>, answer: &mut Answer) {
+    let text = part.text("text").unwrap_or_default();
+    let metadata = part.object("metadata").unwrap_or_default();
+    let of = |service| metadata.object(service).unwrap_or_default();
+    let (anthropic, google, openai) = (of("anthropic"), of("google"), of("openai"));
+    let redacted = anthropic.filled("redactedData");
+    let encrypted = openai.filled("reasoningEncryptedContent");
+    let (api, signature) = if let Some(signature) =
+        redacted.clone().or(anthropic.filled("signature"))
+    {
+        ("anthropic-messages", signature)
+    } else if let Some(signature) = google.filled("thoughtSignature") {
+        ("google-generative-ai", signature)
+    } else if let Some(encrypted) = encrypted {
+        let id = openai.text("itemId");
+        let item = serde_json::json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": encrypted });
+        ("openai-responses", item.to_string())
+    } else {
+        answer.blocks.push(thinking(text, None));
+        return;
+    };
+    answer.api = api;
+    if let Some(Block::Thinking(last)) = answer.blocks.last_mut()
+        && last.signature.as_ref() == Some(&signature)
+    {
+        // Parts of one summary are one item.
+        last.thinking = [&last.thinking, "\n\n", &text].concat();
+        return;
     }
+    let mut block = thinking(text, Some(signature));
+    if let Block::Thinking(block) = &mut block {
+        block.redacted = redacted.is_some();
+    }
+    answer.blocks.push(block);
 }
 
 fn file_note(part: &Object<'_>, url: &str) -> String {

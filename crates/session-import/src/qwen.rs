@@ -23,7 +23,6 @@ use crate::user_message::{Ends, add_end};
 struct Scan {
     records: Records,
     title: Option<String>,
-    parent_session: Option<String>,
 }
 
 pub(crate) fn import(
@@ -43,7 +42,6 @@ pub(crate) fn import(
         origin,
         bytes: input.bytes,
         at: records.list.iter().find_map(|record| record.at),
-        parent_session: scan.parent_session.clone(),
         title: scan.title.clone(),
     })?;
     write_units(records, &units, &Bodies { input, records }, emitter)
@@ -56,10 +54,6 @@ fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
         let name = record.text("type").unwrap_or_default();
         count(&mut report.records, &name);
         report.take_head(record);
-        if scan.parent_session.is_none() {
-            let from = record.object("forkedFrom").unwrap_or_default();
-            scan.parent_session = from.filled("sessionId");
-        }
         let Some(uuid) = record.filled("uuid") else {
             report.skip(&name);
             return Ok(());
@@ -177,7 +171,7 @@ impl WriteUnit for Bodies<'_> {
                 Some(summary) => self.write_compaction(emitter, *summary, place),
                 None => Ok(None),
             },
-            UnitKind::Attachment | UnitKind::Retraction { .. } => Ok(None),
+            UnitKind::Attachment => Ok(None),
         }
     }
 

@@ -19,6 +19,12 @@ pub struct ImportReport {
     pub session_id: String,
     /// The folder that the session worked in; empty where the file does not say.
     pub cwd: String,
+    /// The session that it was forked from, or whose subagent it is of.
+    #[serde(skip)]
+    pub(crate) parent_session: Option<String>,
+    /// How many tokens the model of the session takes, where the file says that.
+    #[serde(skip)]
+    pub(crate) window: Option<u64>,
     /// How many records there are of each type.
     pub records: BTreeMap<String, u64>,
     /// How many entries were written of each type.
@@ -44,6 +50,8 @@ impl ImportReport {
             version: None,
             session_id: String::new(),
             cwd: String::new(),
+            parent_session: None,
+            window: None,
             records: BTreeMap::new(),
             entries: BTreeMap::new(),
             skipped: BTreeMap::new(),
@@ -55,10 +63,15 @@ impl ImportReport {
         }
     }
 
-    /// Takes from the head of a record what all records of a session repeat: its id, its folder, the newest version.
+    /// Takes from the head of a record what all records of a session repeat: its id, its folder, the newest version, the
+    /// session that it was forked from.
     pub(crate) fn take_head(&mut self, record: &Object<'_>) {
         if self.session_id.is_empty() {
             self.session_id = record.text("sessionId").unwrap_or_default();
+        }
+        if self.parent_session.is_none() {
+            let from = record.object("forkedFrom").unwrap_or_default();
+            self.parent_session = from.filled("sessionId");
         }
         if self.cwd.is_empty() {
             self.cwd = record.text("cwd").unwrap_or_default();
@@ -80,6 +93,7 @@ impl ImportReport {
         if self.cwd.is_empty() {
             self.cwd = later.cwd;
         }
+        self.parent_session = self.parent_session.take().or(later.parent_session);
         self.version = later.version.or(self.version.take());
     }
 

@@ -128,6 +128,8 @@ pub(crate) struct CallResult {
     pub is_error: bool,
     pub details: Option<RawJson>,
     pub at: Option<Timestamp>,
+    /// What the model sees in its place, where it was cleared or shortened.
+    pub replacement: Option<String>,
     /// Where all but the id and the time stands, if it is read once somebody asks for it.
     pub later: Option<LaterPlace>,
 }

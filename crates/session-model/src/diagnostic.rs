@@ -76,6 +76,8 @@ pub enum DiagnosticKind {
     OversizedImage,
     /// The agent that wrote the session does not resume it.
     NotResumable,
+    /// The context of an imported session is much smaller than what its newest answer was billed for.
+    ContextMismatch,
 }
 
 /// One thing that was noticed, with the line it concerns.

@@ -94,7 +94,7 @@ pub(super) fn run_at(
         };
         let path = tree.path(leaf);
         let context = build_context(&path, global.profile().context_rules());
-        let window = global.window(models.window, context.model.as_ref())?;
+        let window = global.window(models.window, context.model.as_ref(), tree)?;
         let planning = Planning {
             path: &path,
             context: &context,

@@ -61,7 +61,7 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, profile.context_rules());
-    let window = global.window(args.window.given(), context.model.as_ref())?;
+    let window = global.window(args.window.given(), context.model.as_ref(), tree)?;
     let counter = profile.counter();
     let messages = context.messages().map(|(_, message)| &**message);
     let shares = Shares::of(messages, counter);

@@ -151,7 +151,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let context = build_context(&path, global.profile().context_rules());
-    let window = global.window(args.window.given(), context.model.as_ref())?;
+    let window = global.window(args.window.given(), context.model.as_ref(), session.tree())?;
     let mut order = Order::of(args, global)?;
     let planning = Planning {
         path: &path,

@@ -1,5 +1,6 @@
 //! Sessions of several agents in a home of the test's own.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,10 +40,14 @@ impl Home {
     }
 
     fn finder(&self) -> Finder {
+        self.finder_with(|_| None)
+    }
+
+    fn finder_with(&self, variable: fn(&str) -> Option<OsString>) -> Finder {
         Finder {
             environment: Environment {
                 home: Some(self.folder.path().to_owned()),
-                variable: |_| None,
+                variable,
             },
             own: Arc::new(FileCatalog::new(self.path("own"))),
         }
@@ -109,4 +114,40 @@ fn worktrees_of_a_repository_are_one_project() {
     assert_ne!(project_of(&home.path("elsewhere")), project);
     home.session(".pi/agent/sessions/x/one.jsonl", "0192-aa", "side");
     assert_eq!(home.named("newest", "main/src"), "pi 0192-aa");
+}
+
+#[test]
+fn folders_are_those_that_the_variables_of_agents_name() {
+    let home = Home::new();
+    home.session("moved/.gemini/tmp/x/chats/one.jsonl", "0192-aa", "work");
+    home.session("run/projects/x/chats/two.jsonl", "0192-bb", "work");
+    home.session(".mine/agent/sessions/x/three.jsonl", "0192-cc", "work");
+    let finder = home.finder_with(|name| match name {
+        "GEMINI_CLI_HOME" => Some("moved".into()),
+        "QWEN_RUNTIME_DIR" => Some("run".into()),
+        "QWEN_HOME" => Some("elsewhere".into()),
+        "PI_CONFIG_DIR" => Some(".mine".into()),
+        _ => None,
+    });
+    let found = finder.list(None, None).unwrap().into_iter();
+    let mut found: Vec<String> = found
+        .map(|found| format!("{} {}", found.agent, found.row.id))
+        .collect();
+    found.sort();
+    assert_eq!(found, ["gemini 0192-aa", "omp 0192-cc", "qwen 0192-bb"]);
+}
+
+#[test]
+fn subagents_are_found_by_id_and_are_never_the_newest() {
+    let home = Home::new();
+    let subagent = ".claude/projects/x/s/subagents/agent-a1.jsonl";
+    home.session(".claude/projects/x/s.jsonl", "0192-aa", "work");
+    home.session(subagent, "agent-a1", "work");
+    let about = r#"{"agentType":"Explore","description":"find callers"}"#;
+    fs::write(home.path(subagent).with_extension("meta.json"), about).unwrap();
+    touch(&home.path(".claude/projects/x/s.jsonl"), 1000);
+    assert_eq!(home.named("newest", "work"), "claude 0192-aa");
+    assert_eq!(home.named("agent-a1", "work"), "claude agent-a1");
+    let found = home.finder().named("agent-a1", &home.path("work")).unwrap();
+    assert_eq!(found.row.name.as_deref(), Some("Explore: find callers"));
 }

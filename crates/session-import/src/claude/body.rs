@@ -1,7 +1,7 @@
 //! The second pass: bodies of records, as messages.
 
 use session_model::json::RawJson;
-use session_model::{Block, FirstKept, Span, UserParts};
+use session_model::{Block, BranchSummaryDraft, EntryDraft, FirstKept, Span, UserParts};
 
 use super::blocks::{attachment_blocks, result_blocks, user_parts};
 use super::part::Part;
@@ -13,8 +13,8 @@ use crate::input::{Input, records_of};
 use crate::json::{self, Object};
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
-use crate::threads::{Records, ResultAt, Unit, UnitKind, WriteUnit};
-use crate::user_message::{Ends, add_end};
+use crate::threads::{Kept, Records, ResultAt, Unit, UnitKind, WriteUnit};
+use crate::user_message::Ends;
 
 /// The command that compacts.
 const COMPACT: &str = "<command-name>/compact</command-name>";
@@ -35,7 +35,8 @@ impl WriteUnit for Bodies<'_> {
         place: Place,
         written: &[Ends],
     ) -> Result<Ends, ImportError> {
-        match &unit.kind {
+        let mut below = place.clone();
+        let ends = match &unit.kind {
             UnitKind::Answer { results } => self.write_answer(emitter, unit, results, &place),
             UnitKind::Message => self.write_message(emitter, unit, place),
             UnitKind::Attachment => self.write_attachment(emitter, unit, place),
@@ -47,26 +48,21 @@ impl WriteUnit for Bodies<'_> {
             UnitKind::Compaction {
                 summary: Some(summary),
                 kept,
-            } => {
-                let kept = kept.and_then(|kept| written[kept].clone());
-                let kept = kept.map_or(FirstKept::None, |(first, _)| FirstKept::Entry(first));
-                self.write_compaction(emitter, unit, *summary, kept, &place)
-            }
-            UnitKind::Retraction { targets } => {
-                let mut place = place;
-                let mut ends = None;
-                for target in targets {
-                    let Some((target, _)) = written[*target].clone() else {
-                        emitter.report.lose("retraction of a later message");
-                        continue;
-                    };
-                    let id = emitter.edit(&place, &target, None)?;
-                    place.parent = id.clone();
-                    add_end(&mut ends, id);
-                }
-                Ok(ends)
-            }
-        }
+            } => self.write_compaction(emitter, unit, *summary, kept, &place, written),
+        }?;
+        let uuids = unit.records.iter();
+        let mut uuids = uuids.map(|record| self.scan.records.list[*record].uuid());
+        let is_gone = uuids.any(|uuid| self.scan.replaced.get(uuid) == Some(&None));
+        let Some((first, last)) = ends.clone().filter(|_| is_gone) else {
+            return Ok(ends);
+        };
+        below.parent = last;
+        let edit = emitter.edit(&below, &first, None)?;
+        Ok(Some((first, edit)))
+    }
+
+    fn replacement(&self, call: &str) -> Option<String> {
+        self.scan.replaced.get(call)?.clone()
     }
 
     fn source(&self) -> (&Input, &Records) {
@@ -132,17 +128,31 @@ impl Bodies<'_> {
         emitter: &mut Emitter<'_>,
         unit: &Unit,
         summary: usize,
-        kept: FirstKept,
+        kept: &Kept,
         place: &Place,
+        written: &[Ends],
     ) -> Result<Ends, ImportError> {
         let text = self.summary_text(summary)?;
-        let record = &self.scan.records.list[summary];
-        let first = &self.scan.records.list[unit.records[0]];
-        let boundary = first.boundary.as_deref();
+        let list = &self.scan.records.list;
+        let mut boundaries = unit.records.iter();
+        let boundary = boundaries.find_map(|record| list[*record].boundary.as_deref());
         let tokens = boundary.map_or(0, |boundary| boundary.tokens_before);
         let details = boundary.and_then(|boundary| json::raw_object(&boundary.metadata));
-        let draft = compaction(text, kept, tokens, details, None);
-        let id = emitter.write(record.uuid(), place, &draft)?;
+        let draft = match kept {
+            Kept::Before(left) => EntryDraft::BranchSummary(Box::new(BranchSummaryDraft {
+                from: left.and_then(|left| Some(written[left].clone()?.1)),
+                summary: text,
+                details,
+                from_extension: true,
+            })),
+            Kept::None => compaction(text, FirstKept::None, tokens, details, None),
+            Kept::From(unit) => {
+                let kept = written[*unit].clone();
+                let kept = kept.map_or(FirstKept::None, |(first, _)| FirstKept::Entry(first));
+                compaction(text, kept, tokens, details, None)
+            }
+        };
+        let id = emitter.write(list[summary].uuid(), place, &draft)?;
         Ok(Some((id.clone(), id)))
     }
 

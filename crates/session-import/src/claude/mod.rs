@@ -30,21 +30,27 @@ pub(crate) fn import(
     emitter.name_logs([input]);
     let scan = scan(input, &mut emitter)?;
     let records = &scan.records;
-    if records.list.is_empty() && scan.title.is_none() {
+    if emitter.report.records.is_empty() {
         return Err(ImportError::Empty(Format::ClaudeCode));
+    }
+    let only_sidechain = records.only_sidechain();
+    if let Some(agent) = scan.agent.as_ref().filter(|_| only_sidechain) {
+        // Its records have the id of the session that started it.
+        let report = &mut emitter.report;
+        let parent = std::mem::replace(&mut report.session_id, format!("agent-{agent}"));
+        report.parent_session = Some(parent);
     }
     let units = Units::of(records, &mut emitter.diagnostics);
     emitter.begin(Begin {
         origin,
         bytes: input.bytes,
         at: records.list.iter().find_map(|record| record.at),
-        parent_session: None,
         title: scan.title.clone(),
     })?;
     let bodies = Bodies {
         input,
         scan: &scan,
-        only_sidechain: records.only_sidechain(),
+        only_sidechain,
     };
     write_units(records, &units, &bodies, emitter)
 }

@@ -34,7 +34,10 @@ impl Part {
         let mut part = Self {
             id: message.filled("id").map(Into::into),
             is_synthetic: is_synthetic || record.flag("isApiErrorMessage"),
-            usage: message.object("usage").map(|usage| usage_of(&usage)),
+            // What a fork copies was billed in its source.
+            usage: (message.object("usage"))
+                .filter(|_| record.raw("forkedFrom").is_none())
+                .map(|usage| usage_of(&usage)),
             stop: match record.flag("isAbortedMidStream") {
                 true => Some(StopReason::Aborted),
                 false => stop.and_then(|reason| stop_reason(&reason)),

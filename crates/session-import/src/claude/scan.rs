@@ -1,12 +1,12 @@
 //! The first pass: heads of records, without their bodies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 
 use super::part::Part;
-use crate::emitter::Emitter;
+use crate::emitter::{CLEARED, Emitter};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, Line, damaged};
@@ -25,6 +25,10 @@ pub(super) struct Scan {
     user_texts: BTreeSet<u64>,
     /// How good the title is.
     title_rank: u8,
+    /// What the model sees in the place of results, by the ids of their calls, and of records; `None` for nothing.
+    pub replaced: BTreeMap<Box<str>, Option<String>>,
+    /// The subagent whose session it is, if it is one.
+    pub agent: Option<String>,
 }
 
 /// What the records of a block tell.
@@ -33,6 +37,10 @@ struct Block {
     /// The numbers of lines that are no records.
     damaged: Vec<u64>,
     title: (u8, Option<String>),
+    /// Summaries as titles, with the messages at which they were made.
+    summaries: Vec<(String, String)>,
+    replaced: Vec<(String, Option<String>)>,
+    agent: Option<String>,
     /// The leaf that a record names, or that it names none.
     leaf: Option<Option<Box<str>>>,
     seen: Vec<Seen>,
@@ -41,6 +49,8 @@ struct Block {
 /// A record that may be a link of the chain.
 struct Seen {
     record: Record,
+    /// The record of which it is a copy.
+    source: Option<String>,
     part: Option<Box<Part>>,
     /// Hashes of what it says, if it has the role of the user.
     texts: Vec<u64>,
@@ -54,6 +64,9 @@ impl Default for Block {
             report: ImportReport::new(Format::ClaudeCode),
             damaged: Vec::new(),
             title: (0, None),
+            summaries: Vec::new(),
+            replaced: Vec::new(),
+            agent: None,
             leaf: None,
             seen: Vec::new(),
         }
@@ -69,6 +82,7 @@ fn hash(text: &str) -> u64 {
 /// Reads the heads of all records, and counts what is not mapped.
 pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
     let mut scan = Scan::default();
+    let mut summaries = Vec::new();
     let report = &mut emitter.report;
     let take = |block: Block, before: u64, diagnostics: &mut Diagnostics| {
         for number in &block.damaged {
@@ -76,6 +90,11 @@ pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, Imp
         }
         report.add_heads(block.report);
         scan.set_title(block.title);
+        summaries.extend(block.summaries);
+        let replaced = block.replaced.into_iter();
+        scan.replaced
+            .extend(replaced.map(|(id, text)| (id.into(), text)));
+        scan.agent = scan.agent.take().or(block.agent);
         scan.records.leaf = block.leaf.unwrap_or(scan.records.leaf.take());
         for mut seen in block.seen {
             seen.record.line += before;
@@ -85,6 +104,12 @@ pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, Imp
     };
     let diagnostics = &mut emitter.diagnostics;
     input.folded(input.bytes, diagnostics, Block::take, take)?;
+    // Older versions wrote summaries of other sessions into a new file.
+    for (leaf, title) in summaries {
+        if scan.records.find(Some(&leaf)).is_some() {
+            scan.set_title((1, Some(title)));
+        }
+    }
     Ok(scan)
 }
 
@@ -98,11 +123,27 @@ impl Block {
         let name = object.text("type").unwrap_or_default();
         count(&mut self.report.records, &name);
         self.report.take_head(&object);
+        if self.agent.is_none() {
+            self.agent = object.filled("agentId");
+        }
         let is_link = match name.as_str() {
             "user" | "assistant" | "system" | "attachment" => true,
             "custom-title" => self.set_title(3, object.filled("customTitle")),
             "ai-title" => self.set_title(2, object.filled("aiTitle")),
-            "summary" => self.set_title(1, object.filled("summary")),
+            "summary" => {
+                let named = object.filled("leafUuid").zip(object.filled("summary"));
+                self.summaries.extend(named);
+                false
+            }
+            "content-replacement" => {
+                for replacement in object.objects("replacements") {
+                    let found = replacement.filled("toolUseId");
+                    let found = found.zip(replacement.text("replacement"));
+                    self.replaced
+                        .extend(found.map(|(id, text)| (id, Some(text))));
+                }
+                false
+            }
             "last-prompt" => {
                 if object.flag("explicit") {
                     self.leaf = Some(object.text("leafUuid").map(Into::into));
@@ -125,12 +166,24 @@ impl Block {
         let mut texts = Vec::new();
         let mut part = None;
         let (kind, boundary) = kind_of(name, object, &mut texts, &mut part);
+        let retracted = object.texts("retractedMessageUuids").into_iter();
+        self.replaced.extend(retracted.map(|id| (id, None)));
+        if let Some(cleared) = object.object("microcompactMetadata") {
+            let results = cleared.texts("compactedToolIds").into_iter();
+            let results = results.map(|id| (id, Some(CLEARED.to_owned())));
+            let attachments = cleared.texts("clearedAttachmentUUIDs").into_iter();
+            let attachments = attachments.map(|id| (id, None));
+            self.replaced.extend(results.chain(attachments));
+        }
+        let is_read = object
+            .raw("retractedMessageUuids")
+            .or(object.raw("microcompactMetadata"));
         let is_known = matches!(name, "user" | "assistant" | "system");
-        let skipped = (is_known && kind == Kind::Link && boundary.is_none()).then(|| match object
-            .text("subtype")
-        {
-            Some(subtype) => format!("{name}/{subtype}"),
-            None => name.to_owned(),
+        let skipped = (is_known && kind == Kind::Link && is_read.is_none()).then(|| {
+            match object.text("subtype") {
+                Some(subtype) => format!("{name}/{subtype}"),
+                None => name.to_owned(),
+            }
         });
         self.seen.push(Seen {
             record: Record {
@@ -145,6 +198,9 @@ impl Block {
                 is_sidechain: object.flag("isSidechain"),
                 boundary: boundary.map(Box::new),
             },
+            source: object
+                .object("forkedFrom")
+                .and_then(|from| from.filled("messageUuid")),
             part,
             texts,
             skipped,
@@ -186,6 +242,9 @@ impl Scan {
             }
             self.records.by_uuid.insert(uuid.clone(), place);
         }
+        if let Some(source) = seen.source {
+            self.records.by_source.insert(source.into(), place);
+        }
         if let Some(skipped) = seen.skipped {
             report.skip(&skipped);
         }
@@ -202,7 +261,6 @@ fn kind_of(
     texts: &mut Vec<u64>,
     part: &mut Option<Box<Part>>,
 ) -> (Kind, Option<Boundary>) {
-    let boxed = |texts: Vec<String>| texts.into_iter().map(Into::into).collect();
     let kind = match name {
         "assistant" => {
             let mut ignored = ImportReport::new(Format::ClaudeCode);
@@ -224,23 +282,27 @@ fn kind_of(
             let preserved = metadata.object("preservedMessages").unwrap_or_default();
             let segment = metadata.object("preservedSegment").unwrap_or_default();
             let mut uuids = preserved.texts("uuids");
-            uuids.extend(preserved.texts("allUuids"));
-            uuids.extend(segment.text("headUuid"));
-            let tail = segment.text("tailUuid").or(preserved.texts("uuids").pop());
+            if uuids.is_empty() {
+                uuids = preserved.texts("allUuids");
+            }
+            let head = segment.text("headUuid").or(uuids.first().cloned());
+            let tail = segment.text("tailUuid").or(uuids.last().cloned());
+            let anchor = segment.text("anchorUuid").or(preserved.text("anchorUuid"));
+            uuids.extend([&head, &tail].into_iter().flatten().cloned());
+            uuids.sort_unstable();
+            uuids.dedup();
             let raw = object.raw("compactMetadata").unwrap_or("{}");
             let boundary = Boundary {
                 logical_parent: object.filled("logicalParentUuid").map(Into::into),
-                preserved: boxed(uuids),
+                preserved: uuids.into_iter().map(Into::into).collect(),
+                head: head.map(Into::into),
                 tail: tail.map(Into::into),
+                anchor: anchor.map(Into::into),
                 tokens_before: metadata.tokens("preTokens"),
                 metadata: raw.to_owned(),
             };
             return (Kind::Boundary, Some(boundary));
         }
-        "system" => match object.texts("retractedMessageUuids") {
-            targets if targets.is_empty() => Kind::Link,
-            targets => Kind::Retraction(boxed(targets)),
-        },
         _ => Kind::Link,
     };
     (kind, None)

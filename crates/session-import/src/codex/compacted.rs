@@ -1,13 +1,14 @@
 //! Compactions of Codex: a free list of items takes the place of the history.
 
 use session_model::json::{RawJson, utf16_len};
-use session_model::{Block, FirstKept, Timestamp};
+use session_model::{Block, EntryId, FirstKept, Timestamp};
 
 use super::items::{message_blocks, message_parts};
 use super::mapper::Mapper;
 use super::scan::{At, is_native};
 use crate::content::{Answer, compaction};
 use crate::error::ImportError;
+use crate::ids::hash_of;
 use crate::json::Object;
 
 /// What stands for a summary that only the provider can read.
@@ -61,8 +62,14 @@ impl Mapper<'_, '_> {
         let details = number.map(|number| serde_json::json!({ "windowNumber": number }));
         let details = details.as_ref().and_then(crate::json::raw_of);
         let tokens = self.context_tokens;
-        let draft = compaction(summary, FirstKept::None, tokens, details, preserved);
+        let kept = message.as_ref().and_then(|_| self.kept(&raw_items));
+        let is_kept = kept.is_some();
+        let kept = kept.map_or(FirstKept::None, FirstKept::Entry);
+        let draft = compaction(summary, kept, tokens, details, preserved);
         self.leaf = self.emitter.write("", &self.place(at), &draft)?;
+        if is_kept {
+            return Ok(());
+        }
         // What only the provider can read is replayed whole: the messages in it must not stand there twice.
         let Some(message) = message else {
             return Ok(());
@@ -71,6 +78,17 @@ impl Mapper<'_, '_> {
             true => self.copy_user_messages(at),
             false => self.copy_items(&items, &message, at),
         }
+    }
+
+    /// Returns the first entry that a list kept, if the list is a summary and the newest items as they are.
+    fn kept(&self, items: &[&str]) -> Option<EntryId> {
+        let kept = items.get(1..)?;
+        let recent = &self.recent[self.recent.len().checked_sub(kept.len())?..];
+        let is_same = kept
+            .iter()
+            .zip(recent)
+            .all(|(item, (hash, _))| hash_of(item) == *hash);
+        recent.first().filter(|_| is_same)?.1.clone()
     }
 
     /// Copies the messages that a list kept, its summary aside.

@@ -54,6 +54,7 @@ impl Mapper<'_, '_> {
                     self.leaf = self.turns.pop().unwrap_or_else(|| self.leaf.clone());
                     self.user_messages.pop();
                 }
+                self.recent.clear();
                 Ok(())
             }
             Some("turn_aborted") => {

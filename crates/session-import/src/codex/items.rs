@@ -9,6 +9,23 @@ use crate::input::records_of;
 use crate::json::{self, Object};
 use crate::report::ImportReport;
 
+/// Returns the type of a record, its payload, and the text of that. Until September 2025 items, and what the first record
+/// says, were not wrapped.
+pub(crate) fn unwrapped<'a>(record: &Object<'a>, line: &'a str) -> (String, Object<'a>, &'a str) {
+    let kind = record.text("type").unwrap_or_default();
+    if let Some(payload) = record.raw("payload") {
+        return (kind, Object::parse(payload).unwrap_or_default(), payload);
+    }
+    let is_item = matches!(&*kind, "message" | "reasoning") || is_call(&kind) || is_output(&kind);
+    let kind = match kind.as_str() {
+        "" if record.raw("record_type").is_some() => "state".to_owned(),
+        "" if record.raw("id").is_some() => "session_meta".to_owned(),
+        _ if is_item => "response_item".to_owned(),
+        _ => return (kind, Object::default(), "{}"),
+    };
+    (kind, Object::parse(line).unwrap_or_default(), line)
+}
+
 /// Returns true for the types of calls that get a result.
 pub(crate) fn is_call(kind: &str) -> bool {
     matches!(
@@ -117,6 +134,7 @@ pub(super) fn answer_part(
 /// Returns the blocks of the answer whose records stand in a part of a log.
 pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
     let records = records_of(text);
+    // Only answers in the usual form are read later.
     let items = records.filter(|record| record.text("type").as_deref() == Some("response_item"));
     let parts = items.filter_map(|record| {
         let raw = record.raw("payload")?;
@@ -196,7 +214,7 @@ pub(super) fn output_of(report: &mut ImportReport, item: &Object<'_>) -> CallRes
 /// Returns the result that a record has, without its id and time.
 pub(crate) fn read_result(text: &str, report: &mut ImportReport) -> CallResult {
     let record = Object::parse(text).unwrap_or_default();
-    output_of(report, &record.object("payload").unwrap_or_default())
+    output_of(report, &unwrapped(&record, text).1)
 }
 
 /// Returns whether the head of an output gives an exit code other than zero.

@@ -113,6 +113,16 @@ impl<'a> Lead<'a> {
         text(id).filter(|id| !id.is_empty())
     }
 
+    /// Returns the window of the model, which what begins a turn and counts of tokens name.
+    pub fn window(&self) -> Option<u64> {
+        let names = matches!(self.payload, "task_started" | "token_count");
+        let key = br#""model_context_window":"#;
+        let at = memmem::find(self.rest, key).filter(|_| names)?;
+        let rest = &self.rest[at + key.len()..];
+        let end = rest.iter().position(|letter| !letter.is_ascii_digit())?;
+        text(&rest[..end])?.parse().ok()
+    }
+
     /// Returns whether the first pass needs no more of the record than this.
     pub fn is_enough_to_scan(&self) -> bool {
         match (self.kind, self.payload) {

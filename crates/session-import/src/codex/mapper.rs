@@ -15,6 +15,7 @@ use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::format::Format;
+use crate::ids::hash_of;
 use crate::json::Object;
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
@@ -52,6 +53,11 @@ pub(super) struct Mapper<'a, 'w> {
     /// The next usage is that of a summary.
     pub is_summary: bool,
     outputs: Outputs,
+    /// Hashes of the items of this branch, each with the entry that it became once that is written; where a compaction
+    /// has its summary before what it kept.
+    pub recent: Vec<(u64, Option<EntryId>)>,
+    /// The first entry of the message that was written last.
+    message: Option<EntryId>,
 }
 
 impl<'a, 'w> Mapper<'a, 'w> {
@@ -69,6 +75,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
             totals: BTreeSet::new(),
             is_summary: false,
             outputs,
+            recent: Vec::new(),
+            message: None,
         }
     }
 
@@ -118,15 +126,14 @@ impl<'a, 'w> Mapper<'a, 'w> {
             _ => segment.input.text(here.span)?,
         };
         match Object::parse(&text) {
-            Some(record) if segment.has(record.count("ordinal")) => self.take(&record, here),
+            Some(record) if segment.has(record.count("ordinal")) => self.take(&record, &text, here),
             _ => Ok(()),
         }
     }
 
-    fn take(&mut self, record: &Object<'_>, here: At) -> Result<(), ImportError> {
+    fn take(&mut self, record: &Object<'_>, line: &str, here: At) -> Result<(), ImportError> {
         let at = record.time("timestamp");
-        let kind = record.text("type").unwrap_or_default();
-        let payload = record.object("payload").unwrap_or_default();
+        let (kind, payload, raw) = items::unwrapped(record, line);
         match kind.as_str() {
             "response_item" => {
                 let metadata = record.object("metadata").unwrap_or_default();
@@ -137,8 +144,13 @@ impl<'a, 'w> Mapper<'a, 'w> {
                     self.is_summary = true;
                     return Ok(());
                 }
-                let raw = record.raw("payload").unwrap_or_default();
-                self.take_item(&payload, raw, at)
+                self.take_item(&payload, raw, at)?;
+                if self.scan.keeps_items {
+                    let written = self.open.is_none().then(|| self.leaf.clone());
+                    self.recent
+                        .push((hash_of(raw), self.message.take().or(written)));
+                }
+                Ok(())
             }
             "turn_context" => self.take_turn_context(&payload, at),
             "token_usage_record" => {
@@ -272,8 +284,9 @@ impl<'a, 'w> Mapper<'a, 'w> {
             self.turns.push(self.leaf.clone());
             self.user_messages.push(kept_text(&parts.own));
         }
-        if let Some((_, last)) = self.emitter.user_parts(id, self.place(at), parts)? {
+        if let Some((first, last)) = self.emitter.user_parts(id, self.place(at), parts)? {
             self.leaf = last;
+            self.message = Some(first);
         }
         Ok(())
     }
@@ -374,7 +387,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
             results.push((call, result));
         }
         let place = self.place(open.answer.at);
-        let (_, end) = match open.left {
+        let (answer, end) = match open.left {
             None => {
                 let draft = open.answer.draft()?;
                 self.emitter.answer(&open.id, &place, draft, results)?
@@ -390,6 +403,10 @@ impl<'a, 'w> Mapper<'a, 'w> {
             }
         };
         self.leaf = end;
+        let waiting = self.recent.iter_mut().rev();
+        for (_, entry) in waiting.take_while(|(_, entry)| entry.is_none()) {
+            *entry = Some(answer.clone());
+        }
         Ok(())
     }
 

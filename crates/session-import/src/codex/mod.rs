@@ -21,7 +21,7 @@ use crate::{FindSession, Origin};
 /// The protocol of the model.
 pub(crate) const API: &str = "openai-responses";
 
-pub(crate) use items::{is_call, is_output, read_answer, read_result};
+pub(crate) use items::{is_call, is_output, read_answer, read_result, unwrapped};
 use mapper::Mapper;
 use scan::{At, scan};
 use steps::Steps;
@@ -38,11 +38,11 @@ pub(crate) fn import(
     if emitter.report.records.is_empty() {
         return Err(ImportError::Empty(Format::Codex));
     }
+    emitter.report.window = scan.window;
     emitter.begin(Begin {
         origin,
         bytes: input.bytes,
         at: scan.begun,
-        parent_session: None,
         title: scan.title.clone(),
     })?;
     let outputs = std::mem::take(&mut scan.outputs);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
 
-use super::items::is_output;
+use super::items::{is_output, unwrapped};
 use super::lead::Lead;
 use super::outputs::Outputs;
 use crate::FindSession;
@@ -81,6 +81,10 @@ pub(super) struct Scan {
     pub summaries: BTreeSet<String>,
     /// The newest compaction that only the provider can read.
     pub newest_native: Option<At>,
+    /// A compaction has its summary before what it kept.
+    pub keeps_items: bool,
+    /// How many tokens the model takes, as the log says.
+    pub window: Option<u64>,
 }
 
 /// Members of the first record that are kept.
@@ -140,6 +144,10 @@ pub(super) fn scan(
             },
         )?;
     }
+    if scan.provider.is_empty() {
+        // Older versions knew no other.
+        "openai".clone_into(&mut scan.provider);
+    }
     scan.segments = segments;
     scan.outputs = scan.outputs.indexed();
     Ok(scan)
@@ -177,6 +185,7 @@ impl Block {
                 count(&mut report.records, lead.kind);
                 scan.begun = scan.begun.or_else(|| Timestamp::parse(lead.at));
                 scan.take_lead(&lead, at);
+                scan.window = lead.window().or(scan.window);
                 skip(report, lead.kind, lead.payload);
             }
             return;
@@ -189,14 +198,16 @@ impl Block {
         if !segment.has(record.count("ordinal")) {
             return;
         }
-        let kind = record.text("type").unwrap_or_default();
-        let payload = record.object("payload").unwrap_or_default();
+        let (kind, payload, _) = unwrapped(&record, &text);
         count(&mut report.records, &kind);
         scan.begun = scan.begun.or(record.time("timestamp"));
         if kind == "session_meta" {
             self.metas.push(text.clone().into_owned());
         }
         scan.take(&kind, &record, &payload, at);
+        let info = payload.object("info").unwrap_or_default();
+        let windows = [&payload, &info].map(|of| of.count("model_context_window"));
+        scan.window = windows.into_iter().flatten().next().or(scan.window);
         skip(report, &kind, &payload.text("type").unwrap_or_default());
     }
 }
@@ -232,12 +243,14 @@ impl Scan {
         self.has_usage_records |= found.has_usage_records;
         self.summaries.extend(found.summaries);
         self.newest_native = found.newest_native.or(self.newest_native);
+        self.keeps_items |= found.keeps_items;
+        self.window = found.window.or(self.window);
         block.metas
     }
 
     fn take_meta(&mut self, meta: &str, report: &mut ImportReport) {
         let record = Object::parse(meta).unwrap_or_default();
-        let payload = record.object("payload").unwrap_or_default();
+        let (_, payload, _) = unwrapped(&record, meta);
         report.session_id = payload.filled("id").unwrap_or_default();
         report.cwd = payload.text("cwd").unwrap_or_default();
         report.version = payload.text("cli_version");
@@ -289,10 +302,16 @@ impl Scan {
             "compacted" => {
                 self.summaries
                     .extend(payload.text("compaction_response_id"));
-                let mut items = payload.objects("replacement_history").into_iter();
-                if items.any(|item| is_native(&item)) {
+                let items = payload.objects("replacement_history");
+                if items.iter().any(is_native) {
                     self.newest_native = Some(at);
                 }
+                let message = payload.filled("message");
+                let is_summary = |item: &Object<'_>| {
+                    let mut parts = item.objects("content").into_iter();
+                    message.is_some() && parts.any(|part| part.text("text") == message)
+                };
+                self.keeps_items |= items.len() > 1 && is_summary(&items[0]);
             }
             "event_msg" if name == "thread_name_updated" => {
                 self.title = payload.filled("thread_name").or(self.title.take());

@@ -46,6 +46,8 @@ impl Steps {
         let lead = Lead::of(line.bytes).filter(|lead| segment.has(lead.ordinal));
         let step = match lead {
             Some(lead) if lead.is_display(scan) => return,
+            // What a compaction kept is found by all of an item.
+            Some(_) if scan.keeps_items => None,
             Some(lead) if is_output(lead.payload) => Some(Step::Output(self.add(lead.call_id))),
             Some(lead) if lead.kind == USAGE => self.usage(line, segment),
             Some(lead) if later => self.part(&lead),

@@ -6,7 +6,7 @@ use serde_json::json;
 use session_model::{DiagnosticKind, Severity};
 
 use super::{At, Edit, Examined, Findings, INTERRUPTED};
-use crate::codex::{is_call, is_output};
+use crate::codex::{is_call, is_output, unwrapped};
 use crate::error::ImportError;
 use crate::export::uuid;
 use crate::input::Input;
@@ -26,9 +26,8 @@ struct Found {
 pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
     let mut findings = Findings::default();
     let mut found = Found::default();
-    findings.records(input, |line, record, _| {
-        let kind = record.text("type").unwrap_or_default();
-        let payload = record.object("payload").unwrap_or_default();
+    findings.records(input, |line, record, text, _| {
+        let (kind, payload, _) = unwrapped(record, text);
         if found.at.is_empty() {
             found.at = record.text("timestamp").unwrap_or_default();
         }

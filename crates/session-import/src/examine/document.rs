@@ -18,7 +18,7 @@ pub(super) fn examine_chat(input: &Input) -> Result<Examined, ImportError> {
     if !is_lines(input)? {
         return examine(input);
     }
-    findings.records(input, |_, _, _| {})?;
+    findings.records(input, |_, _, _, _| {})?;
     Ok(findings.done())
 }
 

@@ -78,15 +78,16 @@ impl Findings {
     fn records(
         &mut self,
         input: &Input,
-        mut take: impl FnMut(At, &Object<'_>, &mut Self),
+        mut take: impl FnMut(At, &Object<'_>, &str, &mut Self),
     ) -> Result<(), ImportError> {
         let mut last = (0, 0);
         let mut damaged = None;
         let mut ignored = Diagnostics::default();
         input.lines(input.bytes, &mut ignored, |line, _| {
             last = (line.number, line.part);
-            match Object::parse(&line.text()) {
-                Some(record) => take(last, &record, self),
+            let text = line.text();
+            match Object::parse(&text) {
+                Some(record) => take(last, &record, &text, self),
                 None => {
                     if let Some(before) = damaged.replace(last) {
                         self.unreadable(before);

@@ -67,7 +67,7 @@ pub(super) fn examine(dialect: &Dialect, input: &Input) -> Result<Examined, Impo
     let mut findings = Findings::default();
     let mut heads: Vec<Head> = Vec::new();
     let (mut uuids, mut known) = (BTreeSet::new(), BTreeSet::new());
-    findings.records(input, |line, record, findings| {
+    findings.records(input, |line, record, _, findings| {
         let Some(uuid) = record.filled("uuid") else {
             return;
         };

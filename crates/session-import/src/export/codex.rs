@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use session_model::{
-    AssistantMessage, Block, Content, Leaf, SessionTree, Timestamp, ToolResultMessage, UserParts,
+    AssistantMessage, Block, Content, Leaf, SessionTree, Timestamp, ToolResultMessage, Usage,
+    UserParts,
 };
 
 use super::steps::{Branch, Step, StepKind, blocks};
@@ -40,6 +41,7 @@ pub(super) fn export(
         out,
         report,
         at: begun,
+        total: Usage::default(),
     };
     let cwd = header.map_or("", |header| header.cwd.as_str());
     writer.line(
@@ -92,6 +94,7 @@ struct Writer<'w> {
     out: &'w mut dyn Write,
     report: ExportReport,
     at: Timestamp,
+    total: Usage,
 }
 
 impl Writer<'_> {
@@ -131,7 +134,28 @@ impl Writer<'_> {
         for item in items(&step.kind, &mut self.report) {
             self.line("response_item", &item)?;
         }
-        Ok(())
+        match &step.kind {
+            StepKind::Answer { answer, .. } => self.usage(answer.usage),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes what an answer took, and all of them so far.
+    fn usage(&mut self, usage: Option<Usage>) -> Result<(), ExportError> {
+        let Some(usage) = usage else { return Ok(()) };
+        self.total += usage;
+        let [total, last] = [self.total, usage].map(|usage| {
+            json!({
+                "input_tokens": usage.prompt_tokens(),
+                "cached_input_tokens": usage.cache_read,
+                "cache_write_input_tokens": usage.cache_write,
+                "output_tokens": usage.output,
+                "reasoning_output_tokens": 0,
+                "total_tokens": usage.prompt_tokens().saturating_add(usage.output),
+            })
+        });
+        let info = json!({ "total_token_usage": total, "last_token_usage": last });
+        self.line("event_msg", &json!({ "type": "token_count", "info": info }))
     }
 }
 
@@ -161,9 +185,6 @@ fn answer_items(
     let (mut items, mut outputs) = (Vec::new(), Vec::new());
     let mut results = results.iter();
     let blocks = blocks(&answer.content);
-    if answer.usage.is_some() {
-        report.lose("tokens of an answer");
-    }
     let mut calls = Vec::new();
     for block in blocks {
         match block {

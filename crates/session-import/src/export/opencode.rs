@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use session_model::{
     AssistantMessage, Block, Content, EntryId, ImageBlock, Leaf, SessionTree, StopReason,
-    Timestamp, ToolCall, ToolResultMessage, Usage, UserParts,
+    ThinkingBlock, Timestamp, ToolCall, ToolResultMessage, Usage, UserParts,
 };
 
 use super::ids::TimeIds;
@@ -272,11 +272,15 @@ impl Writer<'_> {
                     parts.push(self.part(&id, at, "text", part));
                 }
                 Block::Thinking(thinking) => {
-                    if thinking.signature.is_some() {
+                    let metadata = signature(&answer.api, &thinking);
+                    if metadata.is_none() && thinking.signature.is_some() {
                         self.report.lose("signature of thinking");
                     }
-                    if !thinking.redacted && !thinking.thinking.is_empty() {
-                        let part = json!({ "text": thinking.thinking, "time": time });
+                    if metadata.is_some() || !(thinking.redacted || thinking.thinking.is_empty()) {
+                        let mut part = json!({ "text": thinking.thinking, "time": time });
+                        if let Some(metadata) = metadata {
+                            part["metadata"] = metadata;
+                        }
                         parts.push(self.part(&id, at, "reasoning", part));
                     }
                 }
@@ -372,6 +376,24 @@ impl Writer<'_> {
         let text = json!({ "text": summary, "time": time });
         let parts = [self.part(&id, at, "text", text)];
         self.messages.push(json!({ "info": info, "parts": parts }));
+    }
+}
+
+/// Returns the signature of thinking as opencode keeps it for a service.
+fn signature(api: &str, thinking: &ThinkingBlock) -> Option<Value> {
+    let signature = thinking.signature.as_ref()?;
+    match api {
+        "anthropic-messages" if thinking.redacted => {
+            Some(json!({ "anthropic": { "redactedData": signature } }))
+        }
+        "anthropic-messages" => Some(json!({ "anthropic": { "signature": signature } })),
+        "google-generative-ai" => Some(json!({ "google": { "thoughtSignature": signature } })),
+        "openai-responses" => {
+            let item: Value = serde_json::from_str(signature).ok()?;
+            let (id, encrypted) = (item.get("id")?, item.get("encrypted_content")?);
+            Some(json!({ "openai": { "itemId": id, "reasoningEncryptedContent": encrypted } }))
+        }
+        _ => None,
     }
 }
 

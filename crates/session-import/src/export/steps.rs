@@ -91,7 +91,13 @@ impl<'a> Branch<'a> {
     pub fn compacted_steps(&self, compaction: usize) -> Vec<Step> {
         let known = self.path.entries().iter().take(compaction + 1);
         let known: BTreeSet<EntryIndex> = known.copied().collect();
-        let kept = self.in_context.iter().filter(|index| known.contains(index));
+        // An older compaction among what was kept says nothing.
+        let newest = self.path.entries()[compaction];
+        let says = |index: &EntryIndex| {
+            *index == newest || self.path.tree().kind(*index) != EntryKind::Compaction
+        };
+        let kept = self.in_context.iter();
+        let kept = kept.filter(|index| known.contains(index) && says(index));
         let kept: Vec<EntryIndex> = kept.copied().collect();
         // They were counted where they stand.
         let mut ignored = ExportReport::new(super::Target::Codex, String::new());

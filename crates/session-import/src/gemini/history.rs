@@ -24,6 +24,22 @@ pub(super) struct Node {
     pub id: String,
     pub parent: Option<usize>,
     pub kind: NodeKind,
+    /// A hash of what it says; zero for no text.
+    says: u64,
+}
+
+/// A message of the journal.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub id: String,
+    pub span: Span,
+    pub is_user: bool,
+    /// A hash of what it says; zero for no text.
+    pub says: u64,
+    /// It is the summary that the program makes.
+    pub is_summary: bool,
+    /// It is what the program lets the model reply to that.
+    pub is_acknowledgement: bool,
 }
 
 /// The messages in the order in which they appeared first.
@@ -46,22 +62,31 @@ impl History {
             id: id.to_owned(),
             parent: self.tip,
             kind,
+            says: 0,
         });
         self.tip = Some(node);
         node
     }
 
-    fn add_message(&mut self, id: &str, span: Span) {
-        let node = self.add(id, span, NodeKind::Message);
+    fn add_message(&mut self, message: &Message) {
+        let node = self.add(&message.id, message.span, NodeKind::Message);
+        self.nodes[node].says = message.says;
         self.current.push(node);
-        self.by_id.insert(id.to_owned(), node);
+        self.by_id.insert(message.id.clone(), node);
     }
 
     /// Takes a message: a new one, or a newer form of one that is there.
-    pub fn message(&mut self, id: &str, span: Span) {
-        match self.by_id.get(id).filter(|_| !id.is_empty()) {
-            Some(node) => self.nodes[*node].span = span,
-            None => self.add_message(id, span),
+    pub fn message(&mut self, message: &Message) {
+        match self
+            .by_id
+            .get(&message.id)
+            .filter(|_| !message.id.is_empty())
+        {
+            Some(node) => {
+                self.nodes[*node].span = message.span;
+                self.nodes[*node].says = message.says;
+            }
+            None => self.add_message(message),
         }
     }
 
@@ -84,57 +109,91 @@ impl History {
         }
     }
 
-    /// Takes a whole new history: messages with their ids, places, and whether they are the user's.
-    pub fn replace(&mut self, messages: &[(String, Span, bool)]) {
+    /// Takes a whole new history.
+    pub fn replace(&mut self, messages: &[Message]) {
         let known: Vec<Option<usize>> = messages
             .iter()
-            .map(|(id, _, _)| self.by_id.get(id).copied().filter(|_| !id.is_empty()))
+            .map(|message| {
+                self.by_id
+                    .get(&message.id)
+                    .copied()
+                    .filter(|_| !message.id.is_empty())
+            })
             .collect();
         let same = self.current.iter().zip(&known);
         let same = same.take_while(|(own, node)| **node == Some(**own)).count();
-        let dropped_first = same < self.current.len() && messages.len() > same;
-        if !dropped_first {
-            // The same messages in newer form, fewer at the end, or more.
+        let is_cut = same < self.current.len() && messages.len() > same;
+        // The summary comes first, or behind the context with which the session began.
+        let summary = messages.get(same).filter(|summary| {
+            summary.is_user && known[same].is_none() && (same == 0 || summary.is_summary)
+        });
+        let Some(summary) = summary.filter(|_| is_cut) else {
+            // The same messages in newer form, fewer at the end, or more; or another conversation from here on.
             self.truncate(same);
-            for (place, (id, span, _)) in messages.iter().enumerate() {
+            for (place, message) in messages.iter().enumerate() {
                 match place < same {
-                    true => self.nodes[self.current[place]].span = *span,
-                    false => self.add_message(id, *span),
+                    true => self.nodes[self.current[place]].span = message.span,
+                    false => self.add_message(message),
                 }
             }
             return;
-        }
-        let summary = messages.first().filter(|(_, _, is_user)| *is_user);
-        let Some((_, summary, _)) = summary.filter(|_| known[0].is_none()) else {
-            // Another conversation from here on: what differs is a branch.
-            self.truncate(same);
-            for (id, span, _) in &messages[same..] {
-                self.add_message(id, *span);
-            }
-            return;
         };
-        // What it kept as it was is the end of what was there, or it is copied.
-        let rest = &known[1..];
-        let kept = rest.iter().take_while(|node| node.is_some()).count();
-        let tail = &self.current[self.current.len().saturating_sub(kept)..];
-        let is_tail = kept > 0
-            && tail
-                .iter()
-                .map(|node| Some(*node))
-                .eq(rest[..kept].iter().copied());
-        let first_kept = is_tail.then(|| tail[0]);
-        let kind = NodeKind::Compaction { kept: first_kept };
-        let compaction = self.add("", *summary, kind);
-        let mut current = vec![compaction];
-        for (place, (id, span, _)) in messages.iter().enumerate().skip(1) {
-            let node = match known[place] {
-                Some(node) if is_tail && place <= kept => node,
-                Some(_) => self.add("", *span, NodeKind::Copy),
-                None => self.add(id, *span, NodeKind::Message),
-            };
-            self.by_id.insert(id.clone(), node);
-            current.push(node);
+        let mut rest = &messages[same + 1..];
+        if let [reply, more @ ..] = rest
+            && reply.is_acknowledgement
+        {
+            rest = more;
         }
+        // What it kept ends with the newest message that is known, and what says nothing behind that.
+        let is_old = |message: &Message| message.says != 0 && self.is_known(message);
+        let end = rest.iter().rposition(is_old).map_or(0, |last| last + 1);
+        let silent = rest[end..]
+            .iter()
+            .take_while(|message| end > 0 && message.says == 0);
+        let (old, new) = rest.split_at(end + silent.count());
+        let kept = self.kept(old);
+        let kind = NodeKind::Compaction {
+            kept: kept.first().copied(),
+        };
+        let mut current = vec![self.add("", summary.span, kind)];
+        for message in &messages[..same] {
+            current.push(self.add("", message.span, NodeKind::Copy));
+        }
+        for message in old {
+            let says = |node: &&usize| self.nodes[**node].says == message.says;
+            let node = match kept.iter().find(says) {
+                Some(node) => *node,
+                None if self.is_known(message) => self.add("", message.span, NodeKind::Copy),
+                None if !kept.is_empty() => continue,
+                None => self.add(&message.id, message.span, NodeKind::Message),
+            };
+            self.by_id.insert(message.id.clone(), node);
+            current.extend(Some(node).filter(|_| kept.is_empty()));
+        }
+        current.extend(kept);
         self.current = current;
+        for message in new {
+            self.add_message(message);
+        }
+    }
+
+    /// Returns whether a message is in the conversation as it is.
+    fn is_known(&self, message: &Message) -> bool {
+        let says = |node: &usize| self.nodes[*node].says == message.says;
+        self.by_id.contains_key(&message.id) || (message.says != 0 && self.current.iter().any(says))
+    }
+
+    /// Returns the end of the conversation, if some messages are that: by what they say, as their ids may be new.
+    fn kept(&self, messages: &[Message]) -> Vec<usize> {
+        let says = |node: &usize| self.nodes[*node].says;
+        let speaking = self.current.iter().filter(|node| says(node) != 0);
+        let speaking: Vec<usize> = speaking.copied().collect();
+        let old = messages.iter().map(|message| message.says);
+        let old: Vec<u64> = old.filter(|says| *says != 0).collect();
+        let tail = &speaking[speaking.len().saturating_sub(old.len())..];
+        let is_same = tail.iter().map(says).eq(old);
+        let first = tail.first().filter(|_| is_same);
+        let first = first.and_then(|first| self.current.iter().position(|node| node == first));
+        first.map_or_else(Vec::new, |first| self.current[first..].to_vec())
     }
 }

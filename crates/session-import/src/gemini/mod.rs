@@ -5,16 +5,19 @@ mod messages;
 
 use std::borrow::Cow;
 
+use session_model::Span;
+
 use crate::Origin;
 use crate::emitter::{Begin, Emitter, Out};
 use crate::error::ImportError;
 use crate::format::Format;
+use crate::ids::hash_of;
 use crate::input::{Input, cut_off, damaged, is_lines, place_of};
-use crate::json::Object;
+use crate::json::{self, Object};
 use crate::partial::Document;
 use crate::report::{ImportReport, count};
 
-use history::History;
+use history::{History, Message};
 use messages::write_history;
 
 /// What describes the session.
@@ -46,7 +49,6 @@ pub(crate) fn import(
         origin,
         bytes: input.bytes,
         at: metadata.begun,
-        parent_session: None,
         title: metadata.title,
     })?;
     write_history(&input, &history, emitter)
@@ -91,8 +93,7 @@ fn read_document(
         let message = Object::parse(raw).unwrap_or_default();
         let kind = message.text("type").unwrap_or_default();
         count(&mut emitter.report.records, &kind);
-        let id = message.text("id").unwrap_or_default();
-        history.message(&id, place_of(raw, &text, 0));
+        history.message(&message_of(&message, place_of(raw, &text, 0)));
     }
     Ok(Some(input))
 }
@@ -122,9 +123,7 @@ fn read_lines(
                 let messages = set.items("messages").into_iter();
                 let messages = messages.map(|raw| {
                     let message = Object::parse(raw).unwrap_or_default();
-                    let id = message.text("id").unwrap_or_default();
-                    let is_user = message.text("type").as_deref() == Some("user");
-                    (id, place_of(raw, text, line.span.offset), is_user)
+                    message_of(&message, place_of(raw, text, line.span.offset))
                 });
                 history.replace(&messages.collect::<Vec<_>>());
             } else if let Some(id) = record.text("$rewindTo") {
@@ -136,10 +135,39 @@ fn read_lines(
             } else {
                 let kind = record.text("type").unwrap_or_default();
                 count(&mut report.records, &kind);
-                let id = record.text("id").unwrap_or_default();
-                history.message(&id, line.span);
+                history.message(&message_of(record, line.span));
             }
             Ok(())
         },
     )
+}
+
+/// How the summary begins that the program makes, and what it lets the model reply.
+const SUMMARY: &str = "<state_snapshot>";
+const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
+
+/// Returns what the history needs of a message.
+fn message_of(message: &Object<'_>, span: Span) -> Message {
+    let raw = message.raw("content").unwrap_or("\"\"");
+    let parts = match raw.starts_with('[') {
+        true => json::items(raw),
+        false => vec![raw],
+    };
+    let texts = parts.into_iter().filter_map(|raw| {
+        let text = json::text(raw);
+        text.or_else(|| Object::parse(raw)?.text("text"))
+    });
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let is_user = message.text("type").as_deref() == Some("user");
+    Message {
+        id: message.text("id").unwrap_or_default(),
+        span,
+        is_user,
+        says: match text.trim() {
+            "" => 0,
+            text => hash_of(text).max(1),
+        },
+        is_summary: is_user && text.contains(SUMMARY),
+        is_acknowledgement: !is_user && text.trim() == ACKNOWLEDGEMENT,
+    }
 }

@@ -14,7 +14,7 @@ use crate::results::LaterPlace;
 use crate::user_message::{Ends, add_end};
 
 pub(crate) use record::{Boundary, Kind, Record, Records};
-pub(crate) use units::{ResultAt, Unit, UnitKind, Units};
+pub(crate) use units::{Kept, ResultAt, Unit, UnitKind, Units};
 
 /// Writes the bodies of units.
 pub(crate) trait WriteUnit {
@@ -37,6 +37,11 @@ pub(crate) trait WriteUnit {
         block: usize,
         report: &mut ImportReport,
     ) -> Option<CallResult>;
+
+    /// Returns what the model sees in the place of the result of a call, where that was cleared or shortened.
+    fn replacement(&self, _call: &str) -> Option<String> {
+        None
+    }
 
     /// Returns a result of a call; or only where it stands, if it is read later.
     fn result(
@@ -80,8 +85,11 @@ pub(crate) trait WriteUnit {
             let at = results.get(place).copied().flatten();
             let later = emitter.reads_later();
             let result = at.map(|at| self.result(&mut emitter.report, at, later));
-            let result = result.transpose()?;
-            found.push((call, result.flatten()));
+            let mut result = result.transpose()?.flatten();
+            if let Some(result) = &mut result {
+                result.replacement = self.replacement(&call.id);
+            }
+            found.push((call, result));
         }
         Ok(found)
     }
@@ -122,7 +130,9 @@ pub(crate) fn write_units(
     // A unit that is not mapped ends where the one above it ends.
     let mut last: Vec<Option<EntryId>> = vec![None; units.list.len()];
     let mut done = vec![false; units.list.len()];
-    for unit in units.in_order() {
+    let mut order: Vec<usize> = (0..units.list.len()).collect();
+    order.sort_by_key(|unit| units.list[*unit].records[0]);
+    for unit in order {
         let mut chain = Vec::new();
         let mut at = Some(unit);
         while let Some(next) = at.filter(|next| !done[*next]) {
@@ -142,8 +152,7 @@ pub(crate) fn write_units(
             done[index] = true;
         }
     }
-    let leaf = units.leaf(records).map(|unit| units.with_tail(unit));
-    let leaf = leaf.and_then(|unit| last[unit].clone());
+    let leaf = units.leaf(records).and_then(|unit| last[unit].clone());
     let leaf = leaf.unwrap_or_else(|| emitter.root.clone());
     emitter.finish(&leaf)
 }

@@ -23,8 +23,6 @@ pub(crate) enum Kind {
     Boundary,
     /// Context that the program added.
     Attachment,
-    /// Answers that no longer count.
-    Retraction(Vec<Box<str>>),
     /// What a hook reports, written when it has ended.
     Progress,
     /// Nothing that is mapped, but a link between others.
@@ -34,9 +32,13 @@ pub(crate) enum Kind {
 /// What the place of a compaction says.
 #[derive(Debug)]
 pub(crate) struct Boundary {
+    /// The newest message before it.
     pub logical_parent: Option<Box<str>>,
+    /// What it kept, the first and the last of that, and what that follows in the context.
     pub preserved: Vec<Box<str>>,
+    pub head: Option<Box<str>>,
     pub tail: Option<Box<str>>,
+    pub anchor: Option<Box<str>>,
     pub tokens_before: u64,
     pub metadata: String,
 }
@@ -70,6 +72,8 @@ impl Record {
 pub(crate) struct Records {
     pub list: Vec<Record>,
     pub by_uuid: HashMap<Box<str>, usize>,
+    /// Copies of records of the session that this one was forked from, by the ids that they have there.
+    pub by_source: HashMap<Box<str>, usize>,
     /// The leaf, where the file names one.
     pub leaf: Option<Box<str>>,
 }
@@ -77,7 +81,8 @@ pub(crate) struct Records {
 impl Records {
     /// Returns the record with this uuid.
     pub fn find(&self, uuid: Option<&str>) -> Option<usize> {
-        self.by_uuid.get(uuid?).copied()
+        let uuid = uuid?;
+        self.by_uuid.get(uuid).or(self.by_source.get(uuid)).copied()
     }
 
     /// Returns true for the file of a subagent, all of whose messages are a side chain.

@@ -1,131 +1,63 @@
-//! The tree that units form: parents, what stands between the lines of an answer, rings, compactions, the leaf.
+//! The tree that units form: what each record follows, segments between compactions, rings, the leaf.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 
-use super::record::{Kind, Records};
-use super::units::{UnitKind, Units};
+use super::record::{Boundary, Kind, Records};
+use super::units::{Kept, UnitKind, Units};
 
-/// What stands before a record in the file.
+/// What the file has before a record, in the main chain or in side chains as the record is.
 #[derive(Debug, Clone, Copy, Default)]
 struct Before {
+    record: Option<usize>,
     /// The newest unit.
     unit: Option<usize>,
     /// The record that began the turn.
     turn: usize,
 }
 
-impl Units {
-    /// Returns the units in the order of their first records.
-    pub fn in_order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.list.len()).collect();
-        order.sort_by_key(|unit| self.list[*unit].records[0]);
-        order
-    }
+/// The record above each record, while compactions change what later ones follow.
+#[derive(Default)]
+struct Parents {
+    above: Vec<Option<usize>>,
+    /// What a later record follows that names this one.
+    moved: HashMap<usize, usize>,
+    /// The first record that a compaction kept and that is behind it, with what it follows.
+    heads: HashMap<usize, usize>,
+}
 
-    /// Sets the parents as the records name them.
-    pub(crate) fn link(&mut self, records: &Records, diagnostics: &mut Diagnostics) {
-        let resolved = self.resolve(records);
-        for record in &records.list {
-            let is_lost = |id: &str| !records.by_uuid.contains_key(id);
-            if record.parent.as_deref().is_some_and(is_lost) {
-                let text = "its parent is not in the file; joined to the record before it";
-                let said = Diagnostic::new(Severity::Note, DiagnosticKind::MissingParent, text);
-                diagnostics.push(said.at_line(record.line));
-            }
-        }
-        // The compaction whose kept messages end with this record, while it is the newest.
-        let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
-        // The newest unit before, in the main chain and in side chains.
-        let mut newest = [None, None];
-        for unit in self.in_order() {
+impl Units {
+    /// Sets the parents of all units, and what compactions kept.
+    pub(super) fn link(&mut self, records: &Records, diagnostics: &mut Diagnostics) {
+        let before = self.before(records);
+        let above = self.parents(records, &before, diagnostics);
+        self.newest = self.newest(records, &above, &before);
+        for unit in 0..self.list.len() {
             let index = self.list[unit].records[0];
-            let record = &records.list[index];
-            let side = usize::from(record.is_sidechain);
-            let own = self.of_record[index];
-            let mut parent = match (&record.parent, own) {
-                // What a record of results has in addition stands under the answer whose results it has.
-                (_, Some(own)) if own != unit => Some(own),
-                (None, _) => None,
-                (Some(id), _) => match records.by_uuid.get(id) {
-                    Some(above) => resolved[*above],
-                    None => newest[side],
-                },
-            };
-            if let Some(compaction) = record.parent.as_deref().and_then(|id| ends.get(id)) {
-                parent = Some(*compaction);
+            if self.list[unit].parent.is_some() {
+                continue;
             }
-            if let UnitKind::Compaction { summary, .. } = self.list[unit].kind {
-                let boundary = record.boundary.as_deref();
-                let logical = boundary.and_then(|boundary| boundary.logical_parent.as_deref());
-                let logical = logical.and_then(|id| records.by_uuid.get(id));
-                let above = summary.and_then(|summary| records.list[summary].parent.as_deref());
-                let above = above.and_then(|id| records.by_uuid.get(id));
-                let found = [logical, above].into_iter().flatten();
-                let mut found = found.filter_map(|index| resolved[*index]);
-                let before = found.find(|found| *found != unit).or(newest[side]);
-                parent = before;
-                if let Some(tail) = boundary.and_then(|boundary| boundary.tail.as_deref()) {
-                    ends.clear();
-                    ends.insert(tail, unit);
-                }
-            }
-            if matches!(self.list[unit].kind, UnitKind::Retraction { .. }) {
-                parent = parent.or(newest[side]);
+            let mut parent = above[index].and_then(|above| self.newest[above]);
+            if records.list[index].kind == Kind::Attachment {
+                parent = self.joined(parent, before[index]);
             }
             self.list[unit].parent = parent.filter(|parent| *parent != unit);
-            newest[side] = Some(unit);
+        }
+        self.cut_rings(records, diagnostics);
+        for unit in 0..self.list.len() {
+            self.find_kept(records, unit);
         }
     }
 
-    /// Returns for each record its unit, or that of the nearest record above which has one. Above a parent that is missing,
-    /// and above what a hook reported later in the turn that it hangs on, is the record before in the file.
-    fn resolve(&self, records: &Records) -> Vec<Option<usize>> {
-        let before = self.units_before(records);
-        let mut resolved: Vec<Option<Option<usize>>> = vec![None; records.list.len()];
-        for start in 0..records.list.len() {
-            let mut chain = Vec::new();
-            let mut at = Some(start);
-            let found = loop {
-                let Some(index) = at else { break None };
-                if let Some(known) = resolved[index] {
-                    break known;
-                }
-                // A ring of links leads nowhere.
-                resolved[index] = Some(None);
-                chain.push(index);
-                if let Some(unit) = self.of_record[index] {
-                    break Some(unit);
-                }
-                let Some(parent) = records.list[index].parent.as_deref() else {
-                    break None;
-                };
-                at = records.by_uuid.get(parent).copied();
-                if at.is_none() {
-                    break before[index].unit;
-                }
-            };
-            let mut found = found;
-            for index in chain.into_iter().rev() {
-                let before = &before[index];
-                let in_turn = |unit: usize| self.list[unit].records[0] >= before.turn;
-                if records.list[index].kind == Kind::Progress && found.is_some_and(in_turn) {
-                    found = before.unit;
-                }
-                resolved[index] = Some(found);
-            }
-        }
-        resolved.into_iter().map(Option::flatten).collect()
-    }
-
-    /// Returns for each record what stands before it in the file, in the main chain or in side chains as it does.
-    fn units_before(&self, records: &Records) -> Vec<Before> {
+    /// Returns for each record what is before it.
+    fn before(&self, records: &Records) -> Vec<Before> {
         let mut newest = [Before::default(); 2];
         let records = records.list.iter().enumerate();
         let before = records.map(|(index, record)| {
             let newest = &mut newest[usize::from(record.is_sidechain)];
             let before = *newest;
+            newest.record = Some(index);
             newest.unit = self.of_record[index].or(newest.unit);
             let unit = self.of_record[index].map(|unit| &self.list[unit].kind);
             if matches!(unit, Some(UnitKind::Message)) {
@@ -136,102 +68,141 @@ impl Units {
         before.collect()
     }
 
-    /// Puts what stands between the lines of an answer behind its results, and what follows the answer behind that.
-    pub(crate) fn thread_interleaved(&mut self, records: &Records) {
-        let resolved = self.resolve(records);
-        for unit in 0..self.list.len() {
-            if !matches!(self.list[unit].kind, UnitKind::Answer { .. }) {
-                continue;
+    /// Returns the record above each: the one that it names, if that is in the file, else the one before.
+    fn parents(
+        &mut self,
+        records: &Records,
+        before: &[Before],
+        diagnostics: &mut Diagnostics,
+    ) -> Vec<Option<usize>> {
+        let mut parents = Parents::default();
+        for (index, record) in records.list.iter().enumerate() {
+            let mut report = |severity, text: &str| {
+                let said = Diagnostic::new(severity, DiagnosticKind::MissingParent, text);
+                diagnostics.push(said.at_line(record.line));
+            };
+            let is_compaction = matches!(record.kind, Kind::Boundary | Kind::Summary);
+            let boundary = record.boundary.as_deref();
+            let logical = boundary.and_then(|boundary| boundary.logical_parent.as_deref());
+            let named = records
+                .find(logical)
+                .or(records.find(record.parent.as_deref()));
+            if named.is_none() && record.parent.is_some() {
+                let text = "its parent is not in the file; joined to the record before it";
+                report(Severity::Note, text);
             }
-            let lines = self.list[unit].records.clone();
-            for line in lines.into_iter().skip(1) {
-                let parent = records.list[line].parent.as_deref();
-                let parent = parent.and_then(|id| records.by_uuid.get(id));
-                let Some(last) = parent.and_then(|index| resolved[*index]) else {
-                    continue;
-                };
-                let Some(top) = self.child_on_way(unit, last) else {
-                    continue;
-                };
-                if let Some(tail) = self.tails.insert(unit, last)
-                    && tail != last
-                {
-                    self.list[top].parent = Some(tail);
-                }
+            let joins = named.is_none() && (record.parent.is_some() || is_compaction);
+            let above = named.or(before[index].record.filter(|_| joins));
+            let moved = above.and_then(|above| parents.moved.get(&above).copied());
+            let head = parents.heads.get(&index).copied();
+            parents.above.push(head.or(moved).or(above));
+            let Some(boundary) = boundary else { continue };
+            let lost = boundary.preserved.iter();
+            let lost = lost.filter(|id| records.find(Some(id)).is_none()).count();
+            if lost > 0 {
+                let text = format!(
+                    "{lost} of the messages that this compaction kept are not in the file; the context here lacks them"
+                );
+                report(Severity::Warning, &text);
             }
+            self.begin_segment(records, index, boundary, &mut parents);
         }
+        parents.above
     }
 
-    /// Returns the child of `above` on the way down to `below`, or `None` where `below` does not stand under it.
-    fn child_on_way(&self, above: usize, below: usize) -> Option<usize> {
-        let mut at = below;
-        // What stands between two lines of one answer is little.
-        for _ in 0..64 {
-            let parent = self.list[at].parent?;
-            if parent == above {
-                return Some(at).filter(|at| *at != above);
-            }
-            at = parent;
-        }
-        None
-    }
-
-    /// Returns the unit behind which comes what follows `unit`.
-    pub fn with_tail(&self, unit: usize) -> usize {
-        let mut at = unit;
-        for _ in 0..64 {
-            match self.tails.get(&at) {
-                Some(tail) if *tail != at => at = *tail,
-                _ => break,
-            }
-        }
-        at
-    }
-
-    /// Moves what follows an answer behind its tail, cuts rings, and finds what compactions kept.
-    pub(crate) fn settle(&mut self, records: &Records, diagnostics: &mut Diagnostics) {
-        let within: Vec<bool> = {
-            let mut within = vec![false; self.list.len()];
-            for (above, tail) in &self.tails {
-                let mut at = *tail;
-                for _ in 0..4096 {
-                    if at == *above || within[at] {
-                        break;
-                    }
-                    within[at] = true;
-                    let Some(parent) = self.list[at].parent else {
-                        break;
-                    };
-                    at = parent;
-                }
-            }
-            within
+    /// Joins what follows a compaction to its summary, or to what it kept behind that.
+    fn begin_segment(
+        &mut self,
+        records: &Records,
+        index: usize,
+        boundary: &Boundary,
+        parents: &mut Parents,
+    ) {
+        let find = |id: &Option<Box<str>>| records.find(id.as_deref());
+        let (Some(unit), Some(tail)) = (self.of_record[index], find(&boundary.tail)) else {
+            return;
         };
-        for (unit, is_within) in within.into_iter().enumerate() {
-            if let Some(parent) = self.list[unit].parent.filter(|_| !is_within) {
-                self.list[unit].parent = Some(self.with_tail(parent));
+        let unit = &mut self.list[unit];
+        let UnitKind::Compaction { summary, kept } = &mut unit.kind else {
+            return;
+        };
+        let mut anchor = summary.unwrap_or(index);
+        let keeps_before = find(&boundary.anchor) == Some(index) && *summary != Some(index);
+        if let Some(summary) = summary.filter(|_| keeps_before) {
+            // The summary is of what follows the kept messages: it comes behind them.
+            *kept = Kept::Before(parents.above[index].and_then(|left| self.of_record[left]));
+            unit.records = vec![summary, index];
+            self.of_record[index] = None;
+            parents.above[index] = None;
+            anchor = index;
+        }
+        if tail > index {
+            parents.moved.insert(anchor, tail);
+            if let Some(head) = find(&boundary.head).filter(|head| *head > index) {
+                parents.heads.insert(head, anchor);
+            }
+        } else if keeps_before {
+            parents.moved.insert(index, tail);
+        } else {
+            let known = boundary.preserved.iter();
+            let known = known.filter_map(|id| records.find(Some(id)));
+            let known = known.filter(|known| *known < index);
+            parents
+                .moved
+                .extend(known.chain([tail]).map(|known| (known, index)));
+        }
+    }
+
+    /// Returns for each record the newest unit of its chain: its own, or a later one that stands between the lines of an
+    /// answer.
+    fn newest(
+        &self,
+        records: &Records,
+        above: &[Option<usize>],
+        before: &[Before],
+    ) -> Vec<Option<usize>> {
+        let first = |unit: usize| self.list[unit].records[0];
+        let mut newest: Vec<Option<Option<usize>>> = vec![None; records.list.len()];
+        for start in 0..records.list.len() {
+            let mut chain = Vec::new();
+            let mut at = Some(start);
+            let mut found = loop {
+                let Some(index) = at else { break None };
+                if let Some(known) = newest[index] {
+                    break known;
+                }
+                // A ring of records leads nowhere.
+                newest[index] = Some(None);
+                chain.push(index);
+                let own = self.of_record[index];
+                if own.is_some_and(|own| first(own) == index) {
+                    break own;
+                }
+                at = above[index];
+            };
+            for index in chain.into_iter().rev() {
+                found = match self.of_record[index] {
+                    Some(own) => found
+                        .filter(|found| first(*found) > first(own))
+                        .or(Some(own)),
+                    None if records.list[index].kind == Kind::Progress => {
+                        self.joined(found, before[index])
+                    }
+                    None => found,
+                };
+                newest[index] = Some(found);
             }
         }
-        self.cut_rings(records, diagnostics);
-        for unit in 0..self.list.len() {
-            match &self.list[unit].kind {
-                UnitKind::Compaction { summary, .. } => {
-                    let kept = self.kept_by(records, unit);
-                    let summary = *summary;
-                    self.list[unit].kind = UnitKind::Compaction { summary, kept };
-                }
-                UnitKind::Retraction { .. } => {
-                    let record = &records.list[self.list[unit].records[0]];
-                    if let Kind::Retraction(ids) = &record.kind {
-                        let found = ids.iter().filter_map(|id| records.by_uuid.get(id));
-                        let mut targets: Vec<_> =
-                            found.filter_map(|index| self.of_record[*index]).collect();
-                        targets.dedup();
-                        self.list[unit].kind = UnitKind::Retraction { targets };
-                    }
-                }
-                _ => {}
-            }
+        newest.into_iter().map(Option::flatten).collect()
+    }
+
+    /// Returns what a record follows that the program writes when a hook ends: the newest unit, if the one that it names
+    /// is of the same turn.
+    fn joined(&self, named: Option<usize>, before: Before) -> Option<usize> {
+        let in_turn = |unit: usize| self.list[unit].records[0] >= before.turn;
+        match named.is_some_and(in_turn) {
+            true => before.unit,
+            false => named,
         }
     }
 
@@ -261,42 +232,51 @@ impl Units {
         }
     }
 
-    /// Returns the unit nearest to the root, on the path of a compaction, which it kept.
-    fn kept_by(&self, records: &Records, compaction: usize) -> Option<usize> {
-        let record = &records.list[self.list[compaction].records[0]];
-        let boundary = record.boundary.as_deref()?;
+    /// Finds the unit nearest to the root, on the path of a compaction, which it kept.
+    fn find_kept(&mut self, records: &Records, compaction: usize) {
+        let unit = &self.list[compaction];
+        let UnitKind::Compaction {
+            kept: Kept::None, ..
+        } = unit.kind
+        else {
+            return;
+        };
+        let Some(boundary) = records.list[unit.records[0]].boundary.as_deref() else {
+            return;
+        };
         let kept = boundary.preserved.iter();
-        let kept = kept.filter_map(|id| records.by_uuid.get(id).copied());
-        let kept: Vec<usize> = kept.filter_map(|index| self.of_record[index]).collect();
-        let (mut found, mut left) = (None, kept.len());
-        let mut at = self.list[compaction].parent;
-        while let Some(unit) = at.filter(|_| left > 0) {
-            if matches!(self.list[unit].kind, UnitKind::Compaction { .. }) {
-                break;
-            }
+        let kept = kept.filter_map(|id| self.of_record[records.find(Some(id))?]);
+        let is_message =
+            |unit: &usize| !matches!(self.list[*unit].kind, UnitKind::Compaction { .. });
+        let mut kept: Vec<usize> = kept.filter(is_message).collect();
+        kept.sort_unstable_by_key(|unit| self.list[*unit].records[0]);
+        kept.dedup();
+        let Some(first) = kept.first().map(|unit| self.list[*unit].records[0]) else {
+            return;
+        };
+        let (mut found, mut at) = (None, unit.parent);
+        while let Some(unit) = at.filter(|unit| self.list[*unit].records[0] >= first) {
             if kept.contains(&unit) {
                 found = Some(unit);
-                left -= 1;
             }
             at = self.list[unit].parent;
         }
-        found
+        if let UnitKind::Compaction { kept, .. } = &mut self.list[compaction].kind {
+            *kept = found.map_or(Kept::None, Kept::From);
+        }
     }
 
     /// Returns the unit at which the session stands.
     pub fn leaf(&self, records: &Records) -> Option<usize> {
-        let chosen = records
-            .leaf
-            .as_deref()
-            .and_then(|id| records.by_uuid.get(id));
-        if let Some(unit) = chosen.and_then(|index| self.resolve(records)[*index]) {
+        let chosen = records.find(records.leaf.as_deref());
+        if let Some(unit) = chosen.and_then(|index| self.newest[index]) {
             return Some(unit);
         }
         let only_sidechain = records.only_sidechain();
         let mut records = records.list.iter().enumerate().rev();
         records.find_map(|(index, record)| {
-            let unit = self.of_record[index]?;
-            (only_sidechain || !record.is_sidechain).then_some(unit)
+            self.of_record[index]?;
+            self.newest[index].filter(|_| only_sidechain || !record.is_sidechain)
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Units: the records that become one entry, or an answer with its results; and the tree that they form.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use session_model::Diagnostics;
 
@@ -24,13 +24,26 @@ pub(crate) enum UnitKind {
     Attachment,
     /// Results whose calls are not in the file.
     Orphan { blocks: Vec<usize> },
-    /// A compaction: the record of its summary, and the first unit that it kept.
-    Compaction {
-        summary: Option<usize>,
-        kept: Option<usize>,
-    },
-    /// Answers that no longer count.
-    Retraction { targets: Vec<usize> },
+    /// A compaction with the record of its summary.
+    Compaction { summary: Option<usize>, kept: Kept },
+}
+
+/// What a compaction kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    None,
+    /// What begins with this unit.
+    From(usize),
+    /// What is before it; the summary is of what was behind that, up to this unit.
+    Before(Option<usize>),
+}
+
+impl UnitKind {
+    /// A compaction whose summary is not known yet.
+    const COMPACTION: Self = Self::Compaction {
+        summary: None,
+        kept: Kept::None,
+    };
 }
 
 /// Records that are written together.
@@ -47,8 +60,8 @@ pub(crate) struct Units {
     pub list: Vec<Unit>,
     /// The unit of each record; none for links.
     pub of_record: Vec<Option<usize>>,
-    /// What stands between the lines of an answer, and so before everything that follows it.
-    pub tails: BTreeMap<usize, usize>,
+    /// The newest unit of the chain of each record, which what follows the record follows.
+    pub newest: Vec<Option<usize>>,
     /// How many results there are of calls that have one already.
     pub extra_results: u64,
 }
@@ -58,13 +71,11 @@ impl Units {
         let mut units = Self {
             list: Vec::new(),
             of_record: vec![None; records.list.len()],
-            tails: BTreeMap::new(),
+            newest: Vec::new(),
             extra_results: 0,
         };
         units.group(records);
         units.link(records, diagnostics);
-        units.thread_interleaved(records);
-        units.settle(records, diagnostics);
         units
     }
 
@@ -122,35 +133,27 @@ impl Units {
                     false => with_results.push(index),
                 },
                 Kind::Boundary => {
-                    // Its summary is the next one.
-                    let kind = UnitKind::Compaction {
-                        summary: None,
-                        kept: None,
-                    };
-                    open = Some(self.add(kind, index));
+                    open = Some(self.add(UnitKind::COMPACTION, index));
                 }
-                Kind::Summary => match open.take() {
-                    Some(unit) => {
-                        self.of_record[index] = Some(unit);
-                        self.list[unit].kind = UnitKind::Compaction {
-                            summary: Some(index),
-                            kept: None,
-                        };
+                Kind::Summary => {
+                    // That of the boundary that it names, or of the one before it.
+                    let named = records.find(record.parent.as_deref());
+                    let named = named.and_then(|named| self.of_record[named]);
+                    let is_open = |unit: &usize| self.list[*unit].kind == UnitKind::COMPACTION;
+                    let unit = named.filter(is_open).or(open.take().filter(is_open));
+                    let unit = unit.unwrap_or_else(|| self.add(UnitKind::COMPACTION, index));
+                    let found = &mut self.list[unit];
+                    if found.records[0] != index {
+                        found.records.push(index);
                     }
-                    None => {
-                        let kind = UnitKind::Compaction {
-                            summary: Some(index),
-                            kept: None,
-                        };
-                        self.add(kind, index);
-                    }
-                },
+                    found.kind = UnitKind::Compaction {
+                        summary: Some(index),
+                        kept: Kept::None,
+                    };
+                    self.of_record[index] = Some(unit);
+                }
                 Kind::Attachment => {
                     self.add(UnitKind::Attachment, index);
-                }
-                Kind::Retraction(_) => {
-                    let targets = Vec::new();
-                    self.add(UnitKind::Retraction { targets }, index);
                 }
                 Kind::Progress | Kind::Link => {}
             }
@@ -192,11 +195,13 @@ impl Units {
             }
         }
         self.of_record[index] = owner;
+        let mut orphan = None;
         if !orphans.is_empty() {
-            self.add(UnitKind::Orphan { blocks: orphans }, index);
+            orphan = Some(self.add(UnitKind::Orphan { blocks: orphans }, index));
         }
         if *has_more {
-            self.add(UnitKind::Message, index);
+            let message = self.add(UnitKind::Message, index);
+            self.list[message].parent = orphan;
         }
     }
 
@@ -209,8 +214,7 @@ impl Units {
 
     /// Returns the first call without a result of the answer that a record names as its source.
     fn free_call(&self, records: &Records, record: &Record) -> Option<(usize, usize)> {
-        let source = records.by_uuid.get(record.source.as_deref()?)?;
-        let unit = self.of_record[*source]?;
+        let unit = self.of_record[records.find(record.source.as_deref())?]?;
         match &self.list[unit].kind {
             UnitKind::Answer { results } => {
                 let call = results.iter().position(Option::is_none)?;

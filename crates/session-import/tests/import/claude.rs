@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 use session_import::{Input, examine};
-use session_model::{AgentMessage, DiagnosticKind, EntryBody, SessionTree, decode_bytes};
+use session_model::{
+    AgentMessage, ContextRules, DiagnosticKind, EntryBody, SessionTree, build_context, decode_bytes,
+};
 
 use crate::support::Fixture;
 
@@ -74,6 +76,30 @@ fn import(bytes: Vec<u8>) -> (SessionTree, Vec<DiagnosticKind>) {
     let (lines, report) = Fixture { bytes }.import();
     let kinds = report.diagnostics.iter().map(|said| said.kind);
     (decode_bytes(lines).tree, kinds.collect())
+}
+
+/// Returns the ids of the messages in the context, and where their content is replaced.
+fn context(tree: &SessionTree) -> String {
+    let context = build_context(&tree.path(tree.leaf()), ContextRules::Own);
+    let said = context.messages().map(|(id, message)| {
+        let is_cleared = message.display_text().starts_with("[Old result");
+        format!("{id}{}", if is_cleared { "!" } else { "" })
+    });
+    said.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns a boundary behind the chain that ends with `logical`, which keeps from `head` to `tail`.
+fn boundary(uuid: &str, logical: &str, head: &str, anchor: &str, tail: &str) -> Value {
+    let segment = json!({ "headUuid": head, "anchorUuid": anchor, "tailUuid": tail });
+    let metadata = json!({ "trigger": "auto", "preTokens": 9, "preservedSegment": segment });
+    let more = json!({ "subtype": "compact_boundary", "logicalParentUuid": logical, "compactMetadata": metadata });
+    record("system", uuid, "", more)
+}
+
+fn summary(uuid: &str, parent: &str) -> Value {
+    let mut summary = user(uuid, parent, "what happened");
+    summary["isCompactSummary"] = json!(true);
+    summary
 }
 
 /// Returns the ids of the messages on the path to the leaf, hidden ones included.
@@ -227,4 +253,216 @@ fn arguments_of_a_command_are_the_users_and_those_of_a_local_one_are_no_request(
         answer("a1", "u2", "done"),
     ];
     assert_eq!(words(&compact), "[1]");
+}
+
+/// Returns a conversation of two turns.
+fn two_turns() -> Vec<Value> {
+    vec![
+        user("u1", "", "first"),
+        answer("a1", "u1", "one"),
+        user("u2", "a1", "second"),
+        answer("a2", "u2", "two"),
+    ]
+}
+
+/// Returns the context of two turns and what follows, and what is reported.
+fn after_two_turns(more: impl IntoIterator<Item = Value>) -> (String, Vec<DiagnosticKind>) {
+    let mut records = two_turns();
+    records.extend(more);
+    let (tree, said) = import(lines(&records));
+    (context(&tree), said)
+}
+
+#[test]
+fn kept_messages_are_in_the_context_wherever_they_are() {
+    let begin = |logical: &str| {
+        [
+            boundary("b1", logical, "u2", "s1", "a2"),
+            summary("s1", "b1"),
+        ]
+    };
+    // Before the boundary; what follows hangs on the last of them, or on a record that hangs on that.
+    let turn = [user("u3", "a2", "third"), answer("a3", "u3", "three")];
+    let (found, _) = after_two_turns(begin("a2").into_iter().chain(turn));
+    assert_eq!(found, "s1 u2 a2 u3 a3");
+    let link = record("system", "l1", "a2", json!({ "subtype": "turn_duration" }));
+    let (found, _) = after_two_turns(begin("a2").into_iter().chain([link, user("u3", "l1", "x")]));
+    assert_eq!(found, "s1 u2 a2 u3");
+    // Behind the summary: all that a fork copies.
+    let mut records = begin("gone").to_vec();
+    records.extend([
+        user("u2", "s1", "second"),
+        answer("a2", "u2", "two"),
+        user("u3", "a2", "third"),
+    ]);
+    assert_eq!(context(&import(lines(&records)).0), "s1 u2 a2 u3");
+    // Behind the summary, with the next turn on the summary itself.
+    records[4] = user("u3", "s1", "third");
+    assert_eq!(context(&import(lines(&records)).0), "s1 u2 a2 u3");
+    // Before an earlier boundary as well.
+    let (found, said) = after_two_turns([
+        boundary("b1", "a2", "u2", "s1", "a2"),
+        summary("s1", "b1"),
+        user("u3", "a2", "third"),
+        answer("a3", "u3", "three"),
+        boundary("b2", "a3", "a2", "s2", "a3"),
+        summary("s2", "b2"),
+        user("u4", "a3", "fourth"),
+    ]);
+    assert_eq!((found.as_str(), said.len()), ("s2 a2 u3 a3 u4", 0));
+    // Written again behind the second summary, with the first boundary between.
+    let (found, _) = after_two_turns([
+        boundary("b1", "a2", "u2", "s1", "a2"),
+        summary("s1", "b1"),
+        user("u3", "a2", "third"),
+        boundary("b2", "u3", "u3", "s2", "u3"),
+        summary("s2", "b2"),
+        boundary("b1", "", "u2", "s1", "a2"),
+        user("u3", "b1", "third"),
+        user("u4", "u3", "fourth"),
+    ]);
+    assert_eq!(found, "s2 u3 u4");
+}
+
+#[test]
+fn kept_messages_that_are_not_in_the_file_are_reported() {
+    let records = [
+        boundary("b1", "gone", "lost1", "s1", "lost2"),
+        summary("s1", "b1"),
+        user("u3", "s1", "third"),
+    ];
+    let (tree, said) = import(lines(&records));
+    assert_eq!(context(&tree), "s1 u3");
+    assert_eq!(said, [DiagnosticKind::MissingParent]);
+}
+
+#[test]
+fn a_summary_from_a_message_on_comes_behind_what_it_kept() {
+    let (found, said) = after_two_turns([
+        boundary("b1", "a2", "u1", "b1", "a1"),
+        summary("s1", "b1"),
+        user("u3", "s1", "third"),
+    ]);
+    assert_eq!((found.as_str(), said.len()), ("u1 a1 s1 u3", 0));
+    // Written again between the boundary and the summary.
+    let records = [
+        boundary("b1", "gone", "u1", "b1", "a1"),
+        user("u1", "b1", "first"),
+        answer("a1", "u1", "one"),
+        summary("s1", "a1"),
+        user("u3", "s1", "third"),
+    ];
+    assert_eq!(context(&import(lines(&records)).0), "u1 a1 s1 u3");
+}
+
+#[test]
+fn a_fork_keeps_what_its_source_names_and_bills_it_once() {
+    let mut records = two_turns();
+    records.extend([boundary("b1", "x", "u2", "s1", "a2"), summary("s1", "b1")]);
+    for (number, record) in (0..).zip(&mut records) {
+        record["forkedFrom"] = json!({ "sessionId": "source", "messageUuid": record["uuid"] });
+        record["uuid"] = json!(format!("n{number}"));
+        let parent = (number > 0).then(|| format!("n{}", number - 1));
+        record["parentUuid"] = json!(parent);
+        record["message"]["usage"] = json!({ "input_tokens": 7 });
+    }
+    records[4]["parentUuid"] = Value::Null;
+    records[4]["logicalParentUuid"] = json!("n3");
+    records.push(user("u3", "n5", "third"));
+    let (bytes, report) = Fixture {
+        bytes: lines(&records),
+    }
+    .import();
+    let tree = decode_bytes(bytes).tree;
+    assert_eq!(context(&tree), "n5 n2 n3 u3");
+    let parent = tree
+        .header()
+        .and_then(|header| header.parent_session.clone());
+    assert_eq!(parent.as_deref(), Some("source"));
+    assert_eq!(report.usage.total_tokens, 0);
+}
+
+#[test]
+fn results_that_were_cleared_or_shortened_are_so_in_the_context() {
+    let cleared = json!({ "compactedToolIds": ["a1"], "clearedAttachmentUUIDs": ["t1"] });
+    let records = [
+        user("u1", "", "list"),
+        record(
+            "attachment",
+            "t1",
+            "u1",
+            json!({ "attachment": { "type": "file", "content": "x" } }),
+        ),
+        call("a1", "t1"),
+        result("r1", "a1"),
+        call("a2", "r1"),
+        result("r2", "a2"),
+        record(
+            "system",
+            "m1",
+            "r2",
+            json!({ "subtype": "microcompact_boundary", "microcompactMetadata": cleared }),
+        ),
+        json!({ "type": "content-replacement", "sessionId": "s", "replacements": [{ "kind": "tool-result", "toolUseId": "a2", "replacement": "[Old result: see file]" }] }),
+        user("u2", "m1", "again"),
+    ];
+    let (tree, said) = import(lines(&records));
+    assert_eq!(context(&tree), "u1 a1 r1! a2 r2! u2");
+    assert!(said.is_empty());
+    assert_eq!(path(&tree), "u1 t1 a1 r1 a2 r2 u2");
+}
+
+#[test]
+fn what_hooks_add_late_begins_no_branch() {
+    let added = |uuid: &str, parent: &str| {
+        let hook = json!({ "attachment": { "type": "hook_success", "content": "ok" } });
+        record("attachment", uuid, parent, hook)
+    };
+    let records = [
+        user("u1", "", "restart"),
+        call("a1", "u1"),
+        result("r1", "a1"),
+        answer("a2", "r1", "listens"),
+        added("t1", "a1"),
+        added("t2", "t1"),
+        user("u2", "t2", "it does not"),
+    ];
+    assert_eq!(path(&import(lines(&records)).0), "u1 a1 r1 a2 t1 t2 u2");
+}
+
+#[test]
+fn a_title_is_of_a_message_of_the_file() {
+    let title =
+        |leaf: &str, text: &str| json!({ "type": "summary", "summary": text, "leafUuid": leaf });
+    let mut records = vec![title("a2", "own"), title("elsewhere", "of another session")];
+    records.extend(two_turns());
+    let (tree, _) = import(lines(&records));
+    assert_eq!(tree.name().as_deref(), Some("own"));
+    records.remove(0);
+    assert_eq!(import(lines(&records)).0.name(), None);
+}
+
+#[test]
+fn a_subagent_has_its_own_id_and_names_the_session_that_started_it() {
+    let mut records = two_turns();
+    for record in &mut records {
+        record["isSidechain"] = json!(true);
+        record["agentId"] = json!("a1b2");
+    }
+    let tree = import(lines(&records)).0;
+    let header = tree.header().expect("a header");
+    assert_eq!(header.id, "agent-a1b2");
+    assert_eq!(header.parent_session.as_deref(), Some("s"));
+}
+
+#[test]
+fn an_answer_that_was_billed_for_much_more_than_its_context_is_reported() {
+    let billed = |tokens: u64| {
+        let mut records = two_turns();
+        records[3]["message"]["usage"] =
+            json!({ "input_tokens": 3, "cache_read_input_tokens": tokens });
+        import(lines(&records)).1
+    };
+    assert!(billed(30_000).is_empty());
+    assert_eq!(billed(90_000), [DiagnosticKind::ContextMismatch]);
 }

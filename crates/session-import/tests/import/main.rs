@@ -1,5 +1,6 @@
 //! Sessions of other programs become sessions of the family.
 
+mod agents;
 mod claude;
 mod examined;
 mod exports;

@@ -63,7 +63,7 @@ fn claude_code_keeps_branches_and_tells_the_user_from_the_program() {
 fn codex_pairs_results_drops_repeated_usage_and_rolls_back() {
     insta::assert_snapshot!(check(&Fixture::named("codex-legacy.jsonl")), @r#"
     session 0199a000-0000-7000-8000-000000000001 in "/workspace/project"
-     00000001 (agent-cli/import) {"bytes":8040,"id":"0199a000-0000-7000-8000-000000000001"...
+     00000001 (agent-cli/import) {"bytes":8040,"contextWindow":272000,"id":"0199a000-0000-...
      00000002 name Some("Deleting a file")
      00000003 (codex/session_meta) {"originator":"codex_cli_rs","cli_version":"0.55.0","sour...
      00000004 [codex/environment] <environment_context>
@@ -98,7 +98,7 @@ fn codex_pairs_results_drops_repeated_usage_and_rolls_back() {
 fn codex_copies_what_a_local_compaction_kept() {
     insta::assert_snapshot!(check(&Fixture::named("codex-compaction.jsonl")), @r#"
     session 01a2010b-ec77-70b3-a84c-8a42f2e3e063 in "/workspace/project"
-     00000001 (agent-cli/import) {"bytes":23750,"id":"01a2010b-ec77-70b3-a84c-8a42f2e3e063...
+     00000001 (agent-cli/import) {"bytes":23750,"contextWindow":19000,"id":"01a2010b-ec77-...
      00000002 (codex/session_meta) {"originator":"codex_exec","cli_version":"0.169.0","sourc...
      msg_01a2010b-ece4-7073-bafb-e519f3524ac3 [codex/developer] <skills_instructions>
      msg_01a2010b-ece4-7073-bafb-e521d0f1492e [codex/agents_md.instructions] # AGENTS.md instructions for /workspace/project
@@ -122,7 +122,7 @@ fn codex_copies_what_a_local_compaction_kept() {
 fn codex_forks_have_the_history_that_they_refer_to() {
     insta::assert_snapshot!(check(&Fixture::named("codex-fork-child.jsonl")), @r#"
     session 01a2014c-4c7f-7a01-9f06-1017ebf0aeec in "/workspace/project"
-     00000001 (agent-cli/import) {"bytes":7505,"id":"01a2014c-4c7f-7a01-9f06-1017ebf0aeec"...
+     00000001 (agent-cli/import) {"bytes":7505,"contextWindow":258400,"id":"01a2014c-4c7f-...
      00000002 (codex/session_meta) {"forked_from_id":"01a2014c-49ee-7432-a739-4e557a4b21ff",...
     *msg_01a2014c-4a5f-7b63-b6a1-af08c97d876a [codex/developer] <skills_instructions>
     *msg_01a2014c-4a5f-7b63-b6a1-af1facd1a1a6 [codex/environments.environment_context] <environment_context>
@@ -270,18 +270,19 @@ fn opencode_keeps_what_was_undone_as_a_branch() {
      msg_1 user first question
      msg_2 assistant bash({"command":"ls"})
      prt_c1 toolResult a.txt
+     00000007 edit prt_c1 to [Old result of a tool, cleared]
      prt_c2 toolResult! denied
-     00000008 toolResult! No result is recorded: the call was interrupted.
+     00000009 toolResult! No result is recorded: the call was interrupted.
     *msg_3 user second question
     *msg_4 assistant second answer
-     0000000b usage compaction 185
      0000000c usage compaction 185
+     0000000d usage compaction 185
     *msg_8 compaction keeps msg_3 before 185: The summary.
     *msg_9 [opencode/synthetic] Continue if you have next steps
     *msg_10 assistant went on
      msg_11 user undone question
      msg_12 assistant undone answer
-     00000012 ^msg_10 edit prt_c1 to [Old result of a tool, cleared]
+     00000013 ^msg_10 (agent-cli/leaf) {"from":"msg_12","reason":"import"}
     skipped: {"assistant (a summary that failed)": 1}
     duplicates 0, interrupted 1, usage 600+300+120>90
     "#);

@@ -247,7 +247,7 @@ fn row(
         strategy: Some(strategy.name().to_owned()),
         workspace: workspace.filter(|_| strategy == Strategy::Restore),
     };
-    let window = global.window(models.window, context.model.as_ref())?;
+    let window = global.window(models.window, context.model.as_ref(), path.tree())?;
     let planning = Planning {
         path,
         context,

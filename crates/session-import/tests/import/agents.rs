@@ -1,0 +1,123 @@
+//! Forms of other agents that the fixtures do not have: older ones, newer ones, incomplete ones.
+
+use serde_json::{Value, json};
+use session_import::stated_window;
+use session_model::decode_bytes;
+
+use crate::support::{Fixture, check, describe};
+
+fn fixture(records: &[Value]) -> Fixture {
+    let lines = records.iter().map(|record| format!("{record}\n"));
+    Fixture {
+        bytes: lines.collect::<String>().into_bytes(),
+    }
+}
+
+#[test]
+fn codex_items_without_a_wrapper_are_read() {
+    let records = [
+        json!({ "id": "0f3c1d4e", "timestamp": "2025-07-20T10:00:00.000Z", "instructions": null }),
+        json!({ "record_type": "state" }),
+        json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "list" }] }),
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "x" }),
+        json!({ "type": "function_call", "name": "shell", "arguments": "{\"command\":[\"ls\"]}", "call_id": "c1" }),
+        json!({ "record_type": "state" }),
+        json!({ "type": "function_call_output", "call_id": "c1", "output": "{\"output\":\"a.txt\",\"metadata\":{\"exit_code\":1}}" }),
+        json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "One file." }] }),
+    ];
+    insta::assert_snapshot!(check(&fixture(&records)), @r#"
+    session 0f3c1d4e in ""
+     00000001 (agent-cli/import) {"bytes":572,"id":"0f3c1d4e","losses":{"state":2},"path":...
+    *00000002 user list
+    *rs_1 assistant shell({"command":["ls"]})
+    *00000004 toolResult! a.txt
+    *00000005 assistant One file.
+    skipped: {"state": 2}
+    duplicates 0, interrupted 0, usage 0+0+0>0
+    "#);
+}
+
+/// Returns a record of Codex.
+fn codex(kind: &str, payload: Value) -> Value {
+    json!({ "timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload })
+}
+
+#[test]
+fn codex_states_the_window_and_openai_where_no_provider_is_named() {
+    let meta = json!({ "id": "0f3c1d4e", "cwd": "/w" });
+    let context = json!({ "cwd": "/w", "model": "gpt-5-codex" });
+    let answer = json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "One." }] });
+    let info = json!({ "model_context_window": 258400, "last_token_usage": { "input_tokens": 9 } });
+    let records = [
+        codex("session_meta", meta),
+        codex(
+            "event_msg",
+            json!({ "type": "task_started", "model_context_window": 1000 }),
+        ),
+        codex("turn_context", context),
+        codex("response_item", answer),
+        codex("event_msg", json!({ "type": "token_count", "info": info })),
+    ];
+    let (lines, _) = fixture(&records).import();
+    let tree = decode_bytes(lines).tree;
+    assert_eq!(stated_window(&tree), Some(258_400));
+    let context =
+        session_model::build_context(&tree.path(tree.leaf()), session_model::ContextRules::Own);
+    assert_eq!(
+        context.model.map(|model| model.provider).as_deref(),
+        Some("openai")
+    );
+}
+
+fn gemini(id: &str, kind: &str, text: &str) -> Value {
+    json!({ "id": id, "timestamp": "2026-06-01T07:00:00.000Z", "type": kind, "content": [{ "text": text }] })
+}
+
+#[test]
+fn gemini_cli_compresses_behind_the_session_context_and_gives_kept_messages_new_ids() {
+    let call =
+        json!({ "id": "k1", "name": "ls", "args": {}, "status": "success", "result": "a.txt" });
+    let mut calling = gemini("g3", "gemini", "");
+    calling["toolCalls"] = json!([call]);
+    let mut kept = calling.clone();
+    kept["id"] = json!("n2");
+    let context = gemini("g0", "user", "<session_context>today</session_context>");
+    let messages = json!([
+        context,
+        gemini(
+            "n0",
+            "user",
+            "<state_snapshot>first was done</state_snapshot>"
+        ),
+        gemini("n1", "gemini", "Got it. Thanks for the additional context!"),
+        gemini("n3", "user", "second"),
+        kept,
+        gemini("n4", "gemini", "two"),
+    ]);
+    let records = [
+        json!({ "sessionId": "s", "projectHash": "h", "kind": "main", "startTime": "2026-06-01T07:00:00.000Z" }),
+        context.clone(),
+        gemini("g1", "user", "first"),
+        gemini("g2", "gemini", "one"),
+        gemini("g2u", "user", "second"),
+        calling,
+        gemini("g4", "gemini", "two"),
+        json!({ "$set": { "messages": messages } }),
+        gemini("g5", "user", "third"),
+    ];
+    let (lines, _) = fixture(&records).import();
+    insta::assert_snapshot!(describe(&decode_bytes(lines)), @r#"
+    session s in ""
+     00000001 (agent-cli/import) {"bytes":1651,"id":"s","losses":{},"path":"","sha256":nul...
+     g0 [gemini-cli/context] <session_context>today</session_context>
+     g1 user first
+     g2 assistant one
+    *g2u user second
+    *g3 assistant ls({})
+    *00000007 toolResult a.txt
+    *g4 assistant two
+    *00000009 compaction keeps g2u before 0: <state_snapshot>first was done</state_snapshot>
+    *0000000a [agent-cli/import] <session_context>today</session_context>
+    *g5 user third
+    "#);
+}
