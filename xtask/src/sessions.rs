@@ -110,7 +110,7 @@ fn counts_of(tree: &SessionTree) -> Counts {
                 AgentMessage::Assistant(answer) => {
                     counts[0] += 1;
                     counts[1] += answer.content.tool_calls().count() as u64;
-                    counts[3] += answer.usage.map_or(0, |usage| usage.total_tokens);
+                    counts[3] += answer.usage.map_or(0, |usage| usage.context_tokens());
                 }
                 AgentMessage::ToolResult(result) => {
                     let text = result.content.joined_text("");
@@ -127,11 +127,18 @@ fn counts_of(tree: &SessionTree) -> Counts {
 /// What is counted of the records of a file, each thing once.
 #[derive(Default)]
 struct Count {
+    /// Ids of records, of formats that may have one twice.
+    records: BTreeSet<String>,
     answers: BTreeSet<String>,
-    calls: BTreeSet<String>,
-    results: BTreeSet<String>,
+    /// Ids of calls, with how many calls and results have each.
+    calls: BTreeMap<String, u64>,
+    results: BTreeMap<String, u64>,
     tokens: BTreeMap<String, u64>,
     compactions: BTreeSet<String>,
+}
+
+fn add(ids: &mut BTreeMap<String, u64>, id: &Value) {
+    *ids.entry(text(id)).or_default() += 1;
 }
 
 fn text(value: &Value) -> String {
@@ -157,11 +164,13 @@ fn counted(format: &str, bytes: &[u8]) -> Counts {
             _ => count.pi(&record, number),
         }
     }
-    count.results.retain(|id| count.calls.contains(id));
+    let results = count.results.iter();
+    let results =
+        results.map(|(id, results)| count.calls.get(id).map_or(0, |calls| *results.min(calls)));
     [
         count.answers.len() as u64,
-        count.calls.len() as u64,
-        count.results.len() as u64,
+        count.calls.values().sum(),
+        results.sum(),
         count.tokens.values().sum(),
         count.compactions.len() as u64,
     ]
@@ -173,16 +182,20 @@ impl Count {
         if record["isCompactSummary"] == true {
             self.compactions.insert(text(&record["uuid"]));
         }
+        if record["uuid"].is_string() && !self.records.insert(text(&record["uuid"])) {
+            return;
+        }
         let blocks = message["content"].as_array().into_iter().flatten();
         for block in blocks {
             match block["type"].as_str() {
-                Some("tool_use") => self.calls.insert(text(&block["id"])),
-                Some("tool_result") => self.results.insert(text(&block["tool_use_id"])),
-                _ => true,
-            };
+                Some("tool_use") => add(&mut self.calls, &block["id"]),
+                Some("tool_result") => add(&mut self.results, &block["tool_use_id"]),
+                _ => {}
+            }
         }
         if record["type"] == "assistant" && message["model"] != "<synthetic>" {
-            let id = text(&message["id"]);
+            let id = message["id"].as_str().or(record["uuid"].as_str());
+            let id = id.unwrap_or_default().to_owned();
             let keys = [
                 "input_tokens",
                 "output_tokens",
@@ -203,12 +216,12 @@ impl Count {
         match (record["type"].as_str(), item.as_str()) {
             (Some("compacted"), _) => drop(self.compactions.insert(number)),
             (Some("response_item"), _) if item.ends_with("_output") => {
-                self.results.insert(text(&payload["call_id"]));
+                add(&mut self.results, &payload["call_id"]);
             }
             (Some("response_item"), _)
                 if item.ends_with("_call") && payload["call_id"].is_string() =>
             {
-                self.calls.insert(text(&payload["call_id"]));
+                add(&mut self.calls, &payload["call_id"]);
             }
             (Some("token_usage_record"), _) => {
                 self.tokens.retain(|key, _| !key.starts_with("event"));
@@ -244,7 +257,7 @@ impl Count {
             ] {
                 if let Some(function) = part.get(key) {
                     let id = function["id"].as_str().map(str::to_owned);
-                    ids.insert(id.unwrap_or_else(|| format!("{number}.{place}")));
+                    ids.insert(id.unwrap_or_else(|| format!("{number}.{place}")), 1);
                 }
             }
         }
@@ -271,9 +284,9 @@ impl Count {
             self.answers.insert(id.clone());
             self.tokens.insert(id, sum(&message["tokens"], &["total"]));
             for call in message["toolCalls"].as_array().into_iter().flatten() {
-                self.calls.insert(text(&call["id"]));
+                self.calls.insert(text(&call["id"]), 1);
                 if !call["result"].is_null() {
-                    self.results.insert(text(&call["id"]));
+                    self.results.insert(text(&call["id"]), 1);
                 }
             }
         }
@@ -298,12 +311,12 @@ impl Count {
             }
             for part in message["parts"].as_array().into_iter().flatten() {
                 if part["type"] == "tool" {
-                    self.calls.insert(text(&part["callID"]));
+                    self.calls.insert(text(&part["callID"]), 1);
                     if matches!(
                         part["state"]["status"].as_str(),
                         Some("completed" | "error")
                     ) {
-                        self.results.insert(text(&part["callID"]));
+                        self.results.insert(text(&part["callID"]), 1);
                     }
                 }
             }
@@ -322,7 +335,7 @@ impl Count {
             Some("assistant") => {
                 for block in message["content"].as_array().into_iter().flatten() {
                     if block["type"] == "toolCall" {
-                        self.calls.insert(text(&block["id"]));
+                        add(&mut self.calls, &block["id"]);
                     }
                 }
                 let usage = &message["usage"];
@@ -331,7 +344,7 @@ impl Count {
                 self.tokens.insert(number.clone(), total.unwrap_or(parts));
                 self.answers.insert(number);
             }
-            Some("toolResult") => drop(self.results.insert(text(&message["toolCallId"]))),
+            Some("toolResult") => add(&mut self.results, &message["toolCallId"]),
             _ => {}
         }
     }

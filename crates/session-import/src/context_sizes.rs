@@ -5,12 +5,15 @@ use session_model::{Diagnostic, DiagnosticKind, EntryId, Severity, Usage};
 
 use crate::ids::{ByHash, hash_of};
 
-/// Bytes of a session per token, and the most tokens of system prompt and tools, which sessions do not have.
+/// Bytes of a session per token.
 const BYTES_PER_TOKEN: u64 = 4;
-const MOST_FIXED: u64 = 40_000;
 
-/// How far estimate and bill may be apart, the fixed part aside: tokenizers differ.
+/// The most tokens of system prompt and tools, which sessions do not have: the first answer was billed for them as well.
+const MOST_FIXED: u64 = 100_000;
+
+/// How far estimate and bill may be apart, the fixed part aside: tokenizers differ, and tools are added.
 const FACTOR: u64 = 3;
+const SLACK: u64 = 20_000;
 
 /// An entry: the bytes of its chain before and with it, and those that the newest compaction took out of the context.
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,10 +73,12 @@ impl ContextSizes {
     pub fn mismatch(&self, leaf: &EntryId) -> Option<Diagnostic> {
         let newest = (self.at(leaf).newest as usize).checked_sub(1)?;
         let (estimated, billed) = self.answers.get(newest)?;
+        let (first, fixed) = self.answers.first()?;
+        let fixed = fixed.saturating_sub(*first).min(MOST_FIXED);
         let text = format!(
             "the newest answer was billed {billed} tokens of input, but the context here has about {estimated}: a part of the conversation is missing or on another branch"
         );
-        let is_lost = billed.saturating_sub(MOST_FIXED) > estimated * FACTOR;
+        let is_lost = billed.saturating_sub(fixed) > estimated * FACTOR + SLACK;
         is_lost.then(|| Diagnostic::new(Severity::Error, DiagnosticKind::ContextMismatch, text))
     }
 }

@@ -459,10 +459,11 @@ fn a_subagent_has_its_own_id_and_names_the_session_that_started_it() {
 fn an_answer_that_was_billed_for_much_more_than_its_context_is_reported() {
     let billed = |tokens: u64| {
         let mut records = two_turns();
+        records[1]["message"]["usage"] = json!({ "input_tokens": 50_000 });
         records[3]["message"]["usage"] =
             json!({ "input_tokens": 3, "cache_read_input_tokens": tokens });
         import(lines(&records)).1
     };
-    assert!(billed(30_000).is_empty());
+    assert!(billed(69_000).is_empty());
     assert_eq!(billed(90_000), [DiagnosticKind::ContextMismatch]);
 }
