@@ -216,7 +216,12 @@ impl Count {
         match (record["type"].as_str(), item.as_str()) {
             (Some("compacted"), _) => drop(self.compactions.insert(number)),
             (Some("response_item"), _) if item.ends_with("_output") => {
-                add(&mut self.results, &payload["call_id"]);
+                let id = &payload["call_id"];
+                let open = |ids: &BTreeMap<String, u64>| ids.get(&text(id)).copied().unwrap_or(0);
+                // What comes before its call is no result of it.
+                if open(&self.results) < open(&self.calls) {
+                    add(&mut self.results, id);
+                }
             }
             (Some("response_item"), _)
                 if item.ends_with("_call") && payload["call_id"].is_string() =>

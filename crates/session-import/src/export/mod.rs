@@ -1,5 +1,6 @@
 //! Sessions of the family, written as other agents resume them.
 
+mod claude;
 mod codex;
 mod ids;
 mod opencode;
@@ -23,6 +24,8 @@ pub enum Target {
     Pi,
     /// Codex: a rollout.
     Codex,
+    /// Claude Code: a transcript.
+    Claude,
     /// opencode: a document for `opencode import`.
     Opencode,
 }
@@ -33,6 +36,7 @@ impl Target {
         match self {
             Self::Pi => "pi",
             Self::Codex => "codex",
+            Self::Claude => "claude",
             Self::Opencode => "opencode",
         }
     }
@@ -110,6 +114,7 @@ pub fn export(
     let mut report = match target {
         Target::Pi => pi::export(tree, leaf, out),
         Target::Codex => codex::export(tree, leaf, out),
+        Target::Claude => claude::export(tree, leaf, out),
         Target::Opencode => opencode::export(tree, leaf, out),
     }?;
     for _ in tree.damaged_lines() {

@@ -176,8 +176,9 @@ fn round(format: Format, bytes: Vec<u8>) -> Decoded {
 }
 
 #[test]
-fn codex_and_opencode_get_every_text_of_the_context() {
+fn other_agents_get_every_text_of_the_context() {
     for (target, format) in [
+        (Target::Claude, Format::ClaudeCode),
         (Target::Codex, Format::Codex),
         (Target::Opencode, Format::Opencode),
     ] {
@@ -365,7 +366,7 @@ fn session_of(items: &[Item]) -> Decoded {
                 json!({ "type": "custom_message", "customType": "x", "content": said, "display": false }),
             ),
             Item::Answer(said, results) => {
-                let calls = (0..results.len()).map(|call| json!({ "type": "toolCall", "id": format!("c{number}.{call}"), "name": "read", "arguments": { "n": call } }));
+                let calls = (0..results.len()).map(|call| json!({ "type": "toolCall", "id": format!("c{number}_{call}"), "name": "read", "arguments": { "n": call } }));
                 let content: Vec<Value> = [json!({ "type": "text", "text": said })]
                     .into_iter()
                     .chain(calls)
@@ -378,7 +379,7 @@ fn session_of(items: &[Item]) -> Decoded {
                     json!({ "type": "message", "message": message }),
                 );
                 for (call, result) in results.iter().enumerate() {
-                    let message = json!({ "role": "toolResult", "toolCallId": format!("c{number}.{call}"), "toolName": "read", "content": text(result), "isError": false, "timestamp": 1 });
+                    let message = json!({ "role": "toolResult", "toolCallId": format!("c{number}_{call}"), "toolName": "read", "content": text(result), "isError": false, "timestamp": 1 });
                     add(
                         false,
                         &mut begins,
@@ -442,7 +443,7 @@ proptest! {
         let decoded = session_of(&items);
         let (bytes, _) = exported(Target::Pi, &decoded);
         prop_assert_eq!(branch(&decode_bytes(bytes)), branch(&decoded));
-        for (target, format) in [(Target::Codex, Format::Codex), (Target::Opencode, Format::Opencode)] {
+        for (target, format) in [(Target::Claude, Format::ClaudeCode), (Target::Codex, Format::Codex), (Target::Opencode, Format::Opencode)] {
             let again = round(format, exported(target, &decoded).0);
             prop_assert_eq!(branch(&again), branch(&decoded), "{:?}", format);
         }

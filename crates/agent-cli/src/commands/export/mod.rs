@@ -49,6 +49,8 @@ pub enum To {
     Pi,
     /// Codex.
     Codex,
+    /// Claude Code.
+    Claude,
     /// opencode.
     Opencode,
 }
@@ -58,6 +60,7 @@ impl To {
         match self {
             Self::Pi => Target::Pi,
             Self::Codex => Target::Codex,
+            Self::Claude => Target::Claude,
             Self::Opencode => Target::Opencode,
         }
     }

@@ -65,12 +65,15 @@ fn text(report: &ExportReport, file: &Path) -> String {
         (Target::Codex, Some(place)) => {
             format!("move it to ~/.codex/{place}, then run codex resume {id}")
         }
+        (Target::Claude, Some(place)) => format!(
+            "move it to ~/.claude/{place}, then run claude --resume {id} in the session's folder"
+        ),
         (Target::Opencode, _) => {
             format!(
                 "run opencode import {file} in the session's folder, then opencode --session {id}"
             )
         }
-        (Target::Codex | Target::Pi, _) => format!("run pi --session {file}"),
+        (Target::Claude | Target::Codex | Target::Pi, _) => format!("run pi --session {file}"),
     };
     add("resume", resume);
     out
