@@ -166,24 +166,26 @@ impl Block {
         let mut texts = Vec::new();
         let mut part = None;
         let (kind, boundary) = kind_of(name, object, &mut texts, &mut part);
-        let retracted = object.texts("retractedMessageUuids").into_iter();
-        self.replaced.extend(retracted.map(|id| (id, None)));
-        if let Some(cleared) = object.object("microcompactMetadata") {
-            let results = cleared.texts("compactedToolIds").into_iter();
-            let results = results.map(|id| (id, Some(CLEARED.to_owned())));
-            let attachments = cleared.texts("clearedAttachmentUUIDs").into_iter();
-            let attachments = attachments.map(|id| (id, None));
-            self.replaced.extend(results.chain(attachments));
+        let known = self.replaced.len();
+        if name == "system" {
+            let of = |object: &Object<'_>, key, text: Option<&str>| {
+                let ids = object.texts(key).into_iter();
+                ids.map(|id| (id, text.map(str::to_owned)))
+                    .collect::<Vec<_>>()
+            };
+            let cleared = object.object("microcompactMetadata").unwrap_or_default();
+            self.replaced
+                .extend(of(object, "retractedMessageUuids", None));
+            self.replaced
+                .extend(of(&cleared, "compactedToolIds", Some(CLEARED)));
+            self.replaced
+                .extend(of(&cleared, "clearedAttachmentUUIDs", None));
         }
-        let is_read = object
-            .raw("retractedMessageUuids")
-            .or(object.raw("microcompactMetadata"));
+        let is_link = kind == Kind::Link && self.replaced.len() == known;
         let is_known = matches!(name, "user" | "assistant" | "system");
-        let skipped = (is_known && kind == Kind::Link && is_read.is_none()).then(|| {
-            match object.text("subtype") {
-                Some(subtype) => format!("{name}/{subtype}"),
-                None => name.to_owned(),
-            }
+        let skipped = (is_known && is_link).then(|| match object.text("subtype") {
+            Some(subtype) => format!("{name}/{subtype}"),
+            None => name.to_owned(),
         });
         self.seen.push(Seen {
             record: Record {

@@ -3,10 +3,10 @@
 use session_model::json::{RawJson, utf16_len};
 use session_model::{Block, EntryId, FirstKept, Timestamp};
 
-use super::items::{message_blocks, message_parts};
+use super::items::{answer_part, is_output, message_blocks, message_parts, output_of};
 use super::mapper::Mapper;
 use super::scan::{At, is_native};
-use crate::content::{Answer, compaction};
+use crate::content::compaction;
 use crate::error::ImportError;
 use crate::ids::hash_of;
 use crate::json::Object;
@@ -76,7 +76,7 @@ impl Mapper<'_, '_> {
         };
         match items.is_empty() {
             true => self.copy_user_messages(at),
-            false => self.copy_items(&items, &message, at),
+            false => self.copy_items(&raw_items, &message, at),
         }
     }
 
@@ -91,45 +91,42 @@ impl Mapper<'_, '_> {
         recent.first().filter(|_| is_same)?.1.clone()
     }
 
-    /// Copies the messages that a list kept, its summary aside.
+    /// Copies the messages and calls that a list kept, its summary aside.
     fn copy_items(
         &mut self,
-        items: &[Object<'_>],
+        items: &[&str],
         summary: &str,
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
-        for item in items {
-            let place = self.place(at);
-            if is_of(item, "assistant") {
-                let mut answer = Answer {
-                    api: super::API,
-                    provider: self.scan.provider.clone(),
-                    model: self.model.clone(),
-                    at,
-                    ..Answer::default()
-                };
-                let blocks = message_blocks(&mut self.emitter.report, item);
-                answer.blocks.extend(blocks.into_iter().flatten());
-                let (_, end) = self
-                    .emitter
-                    .answer("", &place, answer.draft()?, Vec::new())?;
-                self.leaf = end;
-            } else if is_readable(item) {
+        for raw in items {
+            let item = Object::parse(raw).unwrap_or_default();
+            let kind = item.text("type").unwrap_or_default();
+            let report = &mut self.emitter.report;
+            if let Some((blocks, call)) = answer_part(report, &item, raw) {
+                let open = self.open("", at)?;
+                open.answer.blocks.extend(blocks);
+                open.calls.extend(call);
+            } else if is_output(&kind) {
+                let result = output_of(report, &item);
+                if let (Some(open), Some(id)) = (&mut self.open, item.text("call_id")) {
+                    open.kept.insert(id, result);
+                    open.is_closed = true;
+                }
+            } else if is_readable(&item) {
+                self.close()?;
                 let role = item.text("role").unwrap_or_else(|| "agent".to_owned());
-                let blocks = message_blocks(&mut self.emitter.report, item);
+                let blocks = message_blocks(&mut self.emitter.report, &item);
                 let mut blocks: Vec<Block> = blocks.into_iter().flatten().collect();
                 blocks.retain(|block| !matches!(block, Block::Text(text) if text.text == summary));
                 if !blocks.is_empty() {
+                    let place = self.place(at);
                     self.leaf = self.emitter.copied(&place, &role, blocks)?;
                 }
-            } else if !is_native(item) {
-                let kind = item.text("type").unwrap_or_default();
-                self.emitter
-                    .report
-                    .lose(&format!("item kept by a compaction: {kind}"));
+            } else if !is_native(&item) {
+                report.lose(&format!("item kept by a compaction: {kind}"));
             }
         }
-        Ok(())
+        self.close()
     }
 
     /// Copies the newest messages of the user, as older versions rebuild the context: all of them as one entry.

@@ -1,7 +1,7 @@
 //! The second pass: records in their order, as entries.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::json::RawJson;
 use session_model::{EntryDraft, EntryId, ModelRef, Timestamp, UserParts};
@@ -27,7 +27,9 @@ const LONGEST_KEPT: usize = 16 * 1024;
 pub(super) struct Open {
     id: String,
     pub answer: Answer,
-    calls: Vec<PendingCall>,
+    pub calls: Vec<PendingCall>,
+    /// Results that a compaction kept with the calls.
+    pub kept: BTreeMap<String, CallResult>,
     /// Something followed that a response does not have.
     pub is_closed: bool,
     /// Where its records stand, from the first to the last, while none of them is read.
@@ -371,6 +373,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
                 ..Answer::default()
             },
             calls: Vec::new(),
+            kept: BTreeMap::new(),
             is_closed: false,
             left: None,
         }))
@@ -378,12 +381,15 @@ impl<'a, 'w> Mapper<'a, 'w> {
 
     /// Writes the response that is open, with the results of its calls.
     pub fn close(&mut self) -> Result<(), ImportError> {
-        let Some(open) = self.open.take() else {
+        let Some(mut open) = self.open.take() else {
             return Ok(());
         };
         let mut results = Vec::new();
         for call in open.calls {
-            let result = self.read_output(&call.id)?;
+            let result = match open.kept.remove(&call.id) {
+                Some(kept) => Some(kept),
+                None => self.read_output(&call.id)?,
+            };
             results.push((call, result));
         }
         let place = self.place(open.answer.at);

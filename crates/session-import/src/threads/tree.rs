@@ -84,9 +84,9 @@ impl Units {
             let is_compaction = matches!(record.kind, Kind::Boundary | Kind::Summary);
             let boundary = record.boundary.as_deref();
             let logical = boundary.and_then(|boundary| boundary.logical_parent.as_deref());
-            let named = records
-                .find(logical)
-                .or(records.find(record.parent.as_deref()));
+            // In a fork, the newest message before is written again behind the boundary.
+            let logical = records.find(logical).filter(|before| *before < index);
+            let named = logical.or(records.find(record.parent.as_deref()));
             if named.is_none() && record.parent.is_some() {
                 let text = "its parent is not in the file; joined to the record before it";
                 report(Severity::Note, text);

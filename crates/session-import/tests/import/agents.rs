@@ -121,3 +121,43 @@ fn gemini_cli_compresses_behind_the_session_context_and_gives_kept_messages_new_
     *g5 user third
     "#);
 }
+
+#[test]
+fn codex_copies_calls_with_their_results_that_a_compaction_kept() {
+    let user = |text: &str| json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] });
+    let call = |id: &str| json!({ "type": "function_call", "name": "ls", "arguments": "{}", "call_id": id });
+    let output = |id: &str| json!({ "type": "function_call_output", "call_id": id, "output": format!("of {id}") });
+    let kept = [
+        user("one"),
+        call("c1"),
+        call("c2"),
+        output("c1"),
+        output("c2"),
+        call("c3"),
+        output("c3"),
+        user("sum"),
+    ];
+    let records = [
+        codex("session_meta", json!({ "id": "0f3c1d4e", "cwd": "/w" })),
+        codex("response_item", user("one")),
+        codex(
+            "compacted",
+            json!({ "message": "sum", "replacement_history": kept }),
+        ),
+        codex("response_item", user("two")),
+    ];
+    insta::assert_snapshot!(check(&fixture(&records)), @r#"
+    session 0f3c1d4e in "/w"
+     00000001 (agent-cli/import) {"bytes":1081,"id":"0f3c1d4e","losses":{},"path":"","sha2...
+     00000002 user one
+    *00000003 compaction keeps 00000003 before 0: sum
+    *00000004 [agent-cli/import] one
+    *00000005 assistant ls({})
+    *00000006 toolResult of c1
+    *00000007 toolResult of c2
+    *00000008 assistant ls({})
+    *00000009 toolResult of c3
+    *0000000a user two
+    duplicates 0, interrupted 0, usage 0+0+0>0
+    "#);
+}

@@ -296,6 +296,10 @@ fn kept_messages_are_in_the_context_wherever_they_are() {
         user("u3", "a2", "third"),
     ]);
     assert_eq!(context(&import(lines(&records)).0), "s1 u2 a2 u3");
+    // The boundary names the last of them as the message before it.
+    records[0]["logicalParentUuid"] = json!("a2");
+    let (tree, said) = import(lines(&records));
+    assert_eq!((context(&tree).as_str(), said.len()), ("s1 u2 a2 u3", 0));
     // Behind the summary, with the next turn on the summary itself.
     records[4] = user("u3", "s1", "third");
     assert_eq!(context(&import(lines(&records)).0), "s1 u2 a2 u3");
