@@ -27,6 +27,7 @@ mod update;
 use std::path::PathBuf;
 
 use agent_session::{BuiltSession, EventReceiver, SessionHandle};
+use agent_tools::mcp::ServerConfig;
 
 pub use server::serve;
 
@@ -56,18 +57,7 @@ pub struct Opening {
     /// The folder that its tools work in.
     pub cwd: PathBuf,
     /// The tool servers that the editor names.
-    pub servers: Vec<ServerCommand>,
-}
-
-/// A tool server that is a program.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerCommand {
-    /// Its name.
-    pub name: String,
-    /// The program and its arguments.
-    pub command: Vec<String>,
-    /// Variables of its environment.
-    pub env: Vec<(String, String)>,
+    pub servers: Vec<ServerConfig>,
 }
 
 /// A session that is open.

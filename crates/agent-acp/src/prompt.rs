@@ -1,6 +1,7 @@
 //! Prompts: what the user says, or a command that begins with a slash.
 
 use agent_session::Command;
+use agent_session::undoable::Whose;
 use serde_json::{Value, json};
 use session_store::{Delivery, Prompt, PromptImage};
 
@@ -53,7 +54,8 @@ pub(crate) fn asked(blocks: Vec<Block>) -> Result<Asked, Failure> {
     let focus = Some(rest.trim().to_owned()).filter(|focus| !focus.is_empty());
     Ok(match (name, &focus) {
         ("/compact", _) => Asked::Do(Command::Compact { focus }),
-        ("/undo", None) => Asked::Do(Command::Undo),
+        ("/undo", None) => Asked::Do(Command::Undo(Whose::Ours)),
+        ("/undo", Some(any)) if any == "any" => Asked::Do(Command::Undo(Whose::Any)),
         ("/redo", None) => Asked::Do(Command::Redo),
         _ => Asked::Say(Command::Prompt {
             prompt,
@@ -126,7 +128,7 @@ fn path_of(uri: &str) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Asked, Command, asked, path_of};
+    use super::{Asked, Command, Whose, asked, path_of};
 
     fn of(blocks: Value) -> Result<Asked, String> {
         let blocks = serde_json::from_value(blocks).map_err(|error| error.to_string())?;
@@ -156,7 +158,10 @@ mod tests {
         assert!(
             matches!(text("/compact the tests"), Ok(Asked::Do(Command::Compact { focus: Some(focus) })) if focus == "the tests")
         );
-        assert!(matches!(text("/undo"), Ok(Asked::Do(Command::Undo))));
+        assert!(matches!(
+            text("/undo"),
+            Ok(Asked::Do(Command::Undo(Whose::Ours)))
+        ));
         assert!(matches!(text("/undo everything"), Ok(Asked::Say(_))));
         assert!(matches!(text("/etc/passwd is a file"), Ok(Asked::Say(_))));
         assert!(text("  ").is_err_and(|error| error.contains("empty")));

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use agent_session::runtime::{Ask, Reply};
+use agent_tools::mcp::{ServerSetting, of_client};
 use llm_providers::CancellationToken;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ use crate::params::{
 };
 use crate::running::{Pump, Running};
 use crate::update::Translator;
-use crate::{Line, Opened, Opening, ServerCommand, Sessions, Wanted, history, prompt};
+use crate::{Line, Opened, Opening, Sessions, Wanted, history, prompt};
 
 /// The version of the protocol.
 const VERSION: u64 = 1;
@@ -379,20 +380,20 @@ fn opening(wanted: Wanted, cwd: &Path, servers: Vec<McpServer>) -> Result<Openin
                 format!("mcpServers: {name} has no command; servers over a network are not taken");
             return Err(Failure::new(code::INVALID_PARAMS, text));
         };
-        Ok(ServerCommand {
-            name,
-            command: std::iter::once(program).chain(server.args).collect(),
-            env: server
-                .env
-                .into_iter()
-                .map(|variable| (variable.name, variable.value))
-                .collect(),
-        })
+        let variables = server.env.into_iter();
+        let setting = ServerSetting {
+            command: Some(program),
+            args: Some(server.args),
+            env: Some(variables.map(|own| (own.name, own.value)).collect()),
+            ..ServerSetting::default()
+        };
+        Ok((name, setting))
     });
+    let servers: Vec<_> = servers.collect::<Result<_, _>>()?;
     Ok(Opening {
         wanted,
         cwd: cwd.to_owned(),
-        servers: servers.collect::<Result<_, _>>()?,
+        servers: of_client(servers),
     })
 }
 

@@ -13,22 +13,19 @@ use crate::cancel;
 use crate::error::Error;
 use crate::read_report::ReadReport;
 use crate::stores::{self, session_path};
-use crate::ui::progress::Reading;
+use crate::ui::progress;
 use session_finder::{Bytes, ReadAs};
 
 /// Shows how far reading is, and stops it once the user has cancelled.
-#[derive(Default)]
-struct Watching(Option<Reading>);
+struct Watching;
 
 impl ReadObserver for Watching {
     fn begin(&mut self, total: u64) {
-        self.0 = Some(Reading::new(total));
+        progress::begin_bytes(total);
     }
 
     fn read(&mut self, bytes: usize) -> Result<(), StoreError> {
-        if let Some(reading) = &mut self.0 {
-            reading.add(bytes);
-        }
+        progress::add_bytes(bytes);
         match cancel::is_cancelled() {
             true => Err(StoreError::Cancelled),
             false => Ok(()),
@@ -81,12 +78,15 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
     let head = bytes.beginning(path)?;
     if let Some(format) = detect(&head) {
         let (file, read_as) = session_finder::open(path, format, bytes, cancel::is_cancelled)?;
+        progress::begin_entries(file.tree());
         let read_as = Some(read_as);
         return Ok(ReadSession { file, read_as });
     }
-    let file = bytes.session(path, &mut Watching::default());
+    let file = bytes.session(path, &mut Watching);
+    let file = file.map_err(|error| explained(error, &head))?;
+    progress::begin_entries(file.tree());
     Ok(ReadSession {
-        file: file.map_err(|error| explained(error, &head))?,
+        file,
         read_as: None,
     })
 }
@@ -94,13 +94,13 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
 /// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, of a session in a store, or of a session
 /// of opencode; those of another file stay there.
 pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
-    if let Some(bytes) = stores::read(path, &mut Watching::default())? {
+    if let Some(bytes) = stores::read(path, &mut Watching)? {
         return Ok(Bytes::Memory(bytes));
     }
     if let Some(bytes) = session_finder::opencode::read(path)? {
         return Ok(Bytes::Memory(bytes));
     }
-    let read = SessionFile::read_pipe(path, &mut Watching::default())?;
+    let read = SessionFile::read_pipe(path, &mut Watching)?;
     let bytes = read.map_or(Bytes::File, Bytes::Memory);
     Ok(bytes.unpacked(path, cancel::is_cancelled)?)
 }
@@ -108,11 +108,13 @@ pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
 /// Opens a session for writing: a path, or the address of a session in a store. One of another program is refused.
 pub fn open_writer(path: &Path) -> Result<OpenSession, Error> {
     session_finder::refuse(path)?;
-    let opened = stores::open(path, SyncPolicy::Always, &mut Watching::default())?;
-    opened.map_err(|error| {
+    let opened = stores::open(path, SyncPolicy::Always, &mut Watching)?;
+    let opened = opened.map_err(|error| {
         let head = Bytes::File.beginning(path).unwrap_or_default();
         explained(error, &head)
-    })
+    })?;
+    progress::begin_entries(opened.tree());
+    Ok(opened)
 }
 
 /// Returns an error, with what the file resembles where it is no session.
@@ -149,10 +151,5 @@ pub fn write_new<L: AsRef<[u8]>>(
 /// Replaces a locked session by another form of itself; returns where the old file is kept.
 pub fn replace(path: &Path, version: u64, lines: &[Vec<u8>]) -> Result<std::path::PathBuf, Error> {
     cancel::begin_write()?;
-    Ok(replace_session(
-        path,
-        version,
-        lines,
-        &mut Watching::default(),
-    )?)
+    Ok(replace_session(path, version, lines, &mut Watching)?)
 }

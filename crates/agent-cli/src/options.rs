@@ -92,6 +92,15 @@ pub(crate) fn tokens_at_least_one(text: &str) -> Result<NonZeroU64, String> {
         .map_err(|_| "must be a number of tokens, at least 1".to_owned())
 }
 
+/// The window of a session's model.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    /// Its tokens.
+    pub tokens: TokenCount,
+    /// Whether the model's own is not known.
+    pub is_assumed: bool,
+}
+
 /// Where to write.
 #[derive(Debug, Clone, Args)]
 pub struct OutputArgs {
@@ -107,14 +116,6 @@ pub struct OutputArgs {
 }
 
 impl Global {
-    /// Returns the same options with more settings, which are read anew.
-    pub(crate) fn with_set(&self, more: impl IntoIterator<Item = String>) -> Self {
-        let mut options = self.clone();
-        options.set.extend(more);
-        options.loaded = OnceLock::new();
-        options
-    }
-
     /// Returns what everything passes that leaves the program.
     pub(crate) fn output_filter(&self) -> &Arc<OutputFilter> {
         let secrets = match self.show_secrets {
@@ -166,18 +167,26 @@ impl Global {
         given: Option<TokenCount>,
         model: Option<&ModelRef>,
         tree: &SessionTree,
-    ) -> Result<TokenCount, Error> {
+    ) -> Result<Window, Error> {
+        let known = |tokens| Window {
+            tokens,
+            is_assumed: false,
+        };
         if let Some(window) = given.or(stated_window(tree).map(TokenCount)) {
-            return Ok(window);
+            return Ok(known(window));
         }
         let catalog = crate::models::usable_catalog(self.app_settings()?)?;
-        let known = model.and_then(|model| {
+        let of_model = model.and_then(|model| {
             let name = format!("{}/{}", model.provider, model.model_id);
             catalog.model(&name)?.capabilities.window
         });
-        let known = known.map_or(DEFAULT_WINDOW, TokenCount);
+        let window = of_model.map_or(DEFAULT_WINDOW, TokenCount);
         let used = automatic_compaction(tree).map(TokenCount);
-        Ok(used.filter(|used| used.0 < known.0 / 2).unwrap_or(known))
+        let used = used.filter(|used| used.0 < window.0 / 2);
+        Ok(Window {
+            tokens: used.unwrap_or(window),
+            is_assumed: of_model.is_none() && used.is_none(),
+        })
     }
 
     /// Returns all settings of a session in the folder `cwd`, with those of a script (and what messages call it)

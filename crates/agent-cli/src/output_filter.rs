@@ -36,7 +36,14 @@ impl OutputFilter {
     /// alone.
     pub fn of(settings: Option<&AppSettings>, secrets: Secrets) -> Self {
         let variables = settings.and_then(|settings| secret_variables(settings).ok());
-        let servers = settings.map(|settings| agent_tools::mcp::configured(&settings.mcp_servers));
+        let servers = settings.map(|settings| {
+            let mut servers = settings.mcp_servers.clone();
+            // The keys of those that are switched off are keys all the same.
+            servers
+                .values_mut()
+                .for_each(|server| server.enabled = None);
+            agent_tools::mcp::configured(&servers)
+        });
         let make = || redactor(&variables.unwrap_or_default(), &servers.unwrap_or_default());
         Self {
             redactor: (secrets == Secrets::Hidden).then(make),

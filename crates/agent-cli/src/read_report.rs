@@ -17,6 +17,8 @@ pub(crate) struct ReadReport {
     /// The format, where another program wrote the session.
     pub read_as: Option<ReadAs>,
     damaged: BTreeSet<u64>,
+    /// That the last line hides newer messages.
+    stale: Option<Diagnostic>,
     file: String,
     failed: Option<Error>,
 }
@@ -38,6 +40,7 @@ impl ReadReport {
         Self {
             read_as: read_as.cloned(),
             damaged,
+            stale: tree.stale_leaf(),
             file: shell_name(path),
             failed: refuse_failed_reads(tree, path).err(),
         }
@@ -63,6 +66,13 @@ impl ReadReport {
 
     /// Warns on standard error of what is missing, and adds it to the document.
     pub fn report(&self, document: &mut Value) {
+        if let Some(stale) = &self.stale {
+            let label = severity_label(Severity::Warning);
+            tell(&format!("{label} {}", clean(&stale.message)));
+            if let Some(members) = document.as_object_mut() {
+                members.insert("newer_branch".to_owned(), json!(stale.entry_id));
+            }
+        }
         let Some(text) = self.text() else { return };
         let label = severity_label(Severity::Warning);
         tell(&format!("{label} {}", clean(&text)));

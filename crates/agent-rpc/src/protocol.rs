@@ -105,7 +105,11 @@ pub(crate) enum Request {
         entry_id: Option<String>,
     },
     /// Takes back the newest compaction, pruning or move, when nothing goes on.
-    Undo {},
+    Undo {
+        /// Whether it is taken back although another program wrote it; it is refused otherwise.
+        #[serde(default)]
+        any: bool,
+    },
     /// Brings again what was undone last, when nothing goes on. With a strategy: compacts by it in the place of the
     /// newest compaction, or of the one that was undone last; answered when that is over, as `compact` is.
     Redo {

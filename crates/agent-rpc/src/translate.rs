@@ -6,7 +6,7 @@ use crate::protocol::{Data, ErrorKind, Request, RpcError};
 use crate::{Document, Host};
 use agent_session::Navigation;
 use agent_session::runtime::{Ask, Command, CompactionChoices, CompactionRequest, Reply};
-use agent_session::undoable::Later;
+use agent_session::undoable::{Later, Whose};
 use compaction_core::PinTarget;
 use session_store::Delivery;
 
@@ -93,7 +93,7 @@ pub(crate) fn call(request: Request, host: &dyn Host) -> Result<Asking, RpcError
         Request::Fork { entry_id } => Command::Fork {
             entry: entry_id.as_deref().map(EntryId::new),
         },
-        Request::Undo {} => Command::Undo,
+        Request::Undo { any } => Command::Undo(if any { Whose::Any } else { Whose::Ours }),
         Request::Redo {
             strategy: None,
             focus,

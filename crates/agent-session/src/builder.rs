@@ -28,13 +28,14 @@ use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
 ///
 /// Unless something else is set, the session is in memory; it has the built-in tools, which stay in the workspace,
 /// and commands (`bash`) need approval; secrets of the environment are removed from whatever it stores,
-/// reports or sends; it runs no hooks and no tool servers and reads no instruction files.
+/// reports or sends, and commands cannot read this process; it runs no hooks and no tool servers and reads no instruction files.
 #[must_use]
 pub struct SessionBuilder {
     config: SessionConfig,
     secret_variables: Option<Vec<String>>,
     redactor: Option<Arc<Redactor>>,
     event_bytes: usize,
+    may_inspect: bool,
 }
 
 /// A session that was built and does not run yet.
@@ -70,6 +71,7 @@ impl AgentSession {
             secret_variables: None,
             redactor: None,
             event_bytes: EVENT_BYTES,
+            may_inspect: false,
         }
     }
 }
@@ -174,8 +176,19 @@ impl SessionBuilder {
         self
     }
 
+    /// Lets commands of tools and hooks read this process: its memory, and the environment that it was started with.
+    /// Unless called, building a session [forbids](hooks::process::forbid_inspection) it, which also keeps debuggers and
+    /// core dumps away.
+    pub fn allow_inspection(mut self) -> Self {
+        self.may_inspect = true;
+        self
+    }
+
     /// Returns the session, the handle that commands it, and its events.
     pub fn build(self) -> (BuiltSession, SessionHandle, EventReceiver) {
+        if !self.may_inspect {
+            hooks::process::forbid_inspection();
+        }
         let mut config = self.config;
         let of_catalog = || secret_variables(&Catalog::embedded());
         let variables = self.secret_variables.unwrap_or_else(of_catalog);
@@ -200,6 +213,13 @@ impl BuiltSession {
     /// Runs the session until it is closed or its last handle is dropped.
     pub async fn run(self) -> Finished {
         self.session.run(self.commands).await
+    }
+
+    /// Returns what the tools of the session run with, for commands that the user asks for: they need no approval.
+    pub fn tool_context(&self) -> ToolContext {
+        let mut context = self.session.tool_context().clone();
+        context.approvals = Approvals::allow_all();
+        context
     }
 
     /// Returns the redactor of the session.

@@ -114,6 +114,8 @@ impl Shares {
 pub struct Bar {
     /// The window.
     pub window: TokenCount,
+    /// Whether the model's own window is not known.
+    pub is_assumed: bool,
     /// Where compaction is due.
     pub threshold: Option<TokenCount>,
     /// What goes; nothing when there is no cut to show.
@@ -160,9 +162,10 @@ impl Bar {
         let by_billed = larger.map_or("", |_| " by billed tokens");
         let billed = billed.map(|billed| format!("   (billed {})", tokens(billed)));
         format!(
-            "{title}  ~{} of {} window   {}{by_billed}{}",
+            "{title}  ~{} of {} window{}   {}{by_billed}{}",
             tokens(filled),
             tokens(self.window),
+            if self.is_assumed { ", assumed" } else { "" },
             self.distance(larger.unwrap_or(filled)),
             billed.unwrap_or_default()
         )
@@ -203,7 +206,9 @@ impl Bar {
             let reserved = trigger.is_some_and(|trigger| cell > trigger);
             row.push(if reserved { Cell::Reserve } else { Cell::Free });
         }
-        if let Some(cell) = trigger.and_then(|trigger| row.get_mut(trigger)) {
+        // The cut is not hidden.
+        let at = trigger.map(|at| at + usize::from(row.get(at) == Some(&Cell::Cut)));
+        if let Some(cell) = at.and_then(|at| row.get_mut(at)) {
             *cell = Cell::Trigger;
         }
         row
@@ -280,6 +285,7 @@ mod tests {
     fn the_bar_shows_what_goes_the_cut_what_stays_and_the_trigger() {
         let bar = Bar {
             window: TokenCount(100),
+            is_assumed: false,
             threshold: Some(TokenCount(80)),
             goes: shares(&[(Category::User, 1), (Category::Outputs, 29)]),
             stays: shares(&[(Category::Answers, 20)]),
@@ -306,14 +312,30 @@ mod tests {
     fn an_overfull_window_still_fits_the_line() {
         let bar = Bar {
             window: TokenCount(100),
+            is_assumed: true,
             threshold: Some(TokenCount(80)),
             goes: Shares::default(),
             stays: shares(&[(Category::Outputs, 400)]),
         };
         assert_eq!(letters(&bar, 22), "OOOO!OOOOOOOOOOOOOOO");
-        assert!(
-            bar.headline("Context", None)
-                .ends_with("320 over the trigger")
+        let headline = bar.headline("Context", None);
+        assert_eq!(
+            headline,
+            "Context  ~400 of 100 window, assumed   320 over the trigger"
+        );
+        let cut = Bar {
+            goes: shares(&[(Category::User, 80)]),
+            ..bar
+        };
+        assert_eq!(
+            letters(
+                &Bar {
+                    stays: shares(&[(Category::Answers, 20)]),
+                    ..cut
+                },
+                22
+            ),
+            "UUUUUUUUUUUUUUUU|!AA"
         );
     }
 }

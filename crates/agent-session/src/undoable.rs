@@ -13,7 +13,11 @@ pub const UNDO: &str = "undo";
 /// The reason of the move that a redo writes.
 pub const REDO: &str = "redo";
 
+/// The reason of the move to where an imported session stood.
+const IMPORT: &str = "import";
+
 /// What an undo takes back.
+#[derive(Debug)]
 pub struct Undoable {
     /// Its place on the path.
     pub place: usize,
@@ -21,6 +25,37 @@ pub struct Undoable {
     pub kind: &'static str,
     /// Where the session stood before.
     pub back_to: Leaf,
+    /// Whether agent-cli wrote it; otherwise another program did.
+    pub is_ours: bool,
+}
+
+/// Whose changes an undo takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Those that agent-cli wrote.
+    Ours,
+    /// Also those of other programs.
+    Any,
+}
+
+/// Why there is nothing to undo.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoUndo {
+    /// There is nothing.
+    #[error("no compaction, pruning or change of branch on the path")]
+    None,
+    /// Another program wrote it.
+    #[error(
+        "the newest {kind} on the path, {id}, was not written by agent-cli; {how} to take it back all the same"
+    )]
+    NotOurs {
+        /// What it is.
+        kind: &'static str,
+        /// The entry.
+        id: EntryId,
+        /// How it is asked for.
+        how: &'static str,
+    },
 }
 
 /// What a redo brings again.
@@ -95,9 +130,35 @@ pub enum NoReplacing {
     },
 }
 
-/// Returns the newest entry of the path that can be taken back. Only entries that may be one are read.
-pub fn newest_undoable(path: &SessionPath<'_>) -> Option<Undoable> {
-    newest(path, |_| true)
+/// Returns the newest entry of the path that can be taken back. Only entries that may be one are read. `how` says how
+/// changes of other programs are asked for.
+///
+/// # Errors
+/// [`NoUndo`] when there is none, or it is not for this user.
+pub fn undoable(
+    path: &SessionPath<'_>,
+    whose: Whose,
+    how: &'static str,
+) -> Result<Undoable, NoUndo> {
+    let found = newest(path, |_| true).ok_or(NoUndo::None)?;
+    match found.is_ours || whose == Whose::Any {
+        true => Ok(found),
+        false => Err(NoUndo::NotOurs {
+            kind: found.name(),
+            id: EntryId::new(path.tree().id(path.entries()[found.place])),
+            how,
+        }),
+    }
+}
+
+impl Undoable {
+    /// Returns what it is, as people call it.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            "branch" => "change of branch",
+            other => other,
+        }
+    }
 }
 
 fn newest(path: &SessionPath<'_>, wanted: impl Fn(&Undoable) -> bool) -> Option<Undoable> {
@@ -114,26 +175,36 @@ fn undoable_at(tree: &SessionTree, place: usize, index: EntryIndex) -> Option<Un
     );
     let entry = may_be.then(|| tree.entry(index).ok()).flatten()?;
     let parent = tree.parent(index).map_or(Leaf::Root, Leaf::At);
-    let (kind, back_to) = match &entry.body {
+    // Every summary of agent-cli says where an undo leads.
+    let is_ours = |details: Option<&Value>| details.is_some_and(|own| own.get("undoTo").is_some());
+    let (kind, back_to, is_ours) = match &entry.body {
         EntryBody::Compaction(compaction) => {
             let details = compaction.details.as_ref().map(RawJson::to_value);
             let named = named_by(tree, details.as_ref(), "undoTo");
-            ("compaction", named.unwrap_or(parent))
+            (
+                "compaction",
+                named.unwrap_or(parent),
+                is_ours(details.as_ref()),
+            )
         }
         EntryBody::BranchSummary(branch) => {
+            let details = branch.details.as_ref().map(RawJson::to_value);
             let left = tree.find(&branch.from).map(Leaf::At);
-            ("branch", left.unwrap_or(parent))
+            ("branch", left.unwrap_or(parent), is_ours(details.as_ref()))
         }
         EntryBody::Custom { custom_type, data } if custom_type == PRUNE_ENTRY => {
             let data = data.as_ref().map(RawJson::to_value);
-            ("pruning", named_by(tree, data.as_ref(), "undoTo")?)
+            ("pruning", named_by(tree, data.as_ref(), "undoTo")?, true)
         }
         EntryBody::Custom { custom_type, data } if custom_type == LEAF_ENTRY => {
             let data = data.as_ref().map(RawJson::to_value);
             // Neither an undo nor a redo is undone by an undo: the next older step is.
             match reason_of(data.as_ref()) {
                 Some(UNDO | REDO) => return None,
-                Some(_) | None => ("branch", named_by(tree, data.as_ref(), "from")?),
+                reason => {
+                    let is_ours = reason != Some(IMPORT);
+                    ("branch", named_by(tree, data.as_ref(), "from")?, is_ours)
+                }
             }
         }
         _ => return None,
@@ -142,6 +213,7 @@ fn undoable_at(tree: &SessionTree, place: usize, index: EntryIndex) -> Option<Un
         place,
         kind,
         back_to,
+        is_ours,
     })
 }
 
@@ -165,7 +237,7 @@ pub fn newest_redoable(path: &SessionPath<'_>) -> Result<Redoable, NoRedo> {
                     return Err(NoRedo::GoneOn(id_of(tree, from).ok_or(NoRedo::Lost)?));
                 }
                 let before = tree.path(from);
-                let undone = newest_undoable(&before).ok_or(NoRedo::Lost)?;
+                let undone = newest(&before, |_| true).ok_or(NoRedo::Lost)?;
                 return Ok(Redoable {
                     forward_to: from,
                     redone: EntryId::new(tree.id(before.entries()[undone.place])),

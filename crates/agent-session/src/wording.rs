@@ -1,7 +1,9 @@
 //! Figures and outcomes in words, the same in events and in commands.
 
 mod announcement;
+mod entry;
 mod loss;
+mod turns;
 
 use std::collections::BTreeSet;
 
@@ -12,7 +14,9 @@ pub use announcement::{
     Announcement, Tone, compaction_facts, compaction_parts, compaction_title, session_name,
     session_start,
 };
+pub use entry::{entry_line, entry_text, is_inserted};
 pub use loss::{LossRow, loss_rows, messages_left, plural, your_messages};
+pub use turns::{Came, Rank, TreeRow, tree_rows};
 
 /// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
 pub fn tokens(count: TokenCount) -> String {
@@ -33,6 +37,7 @@ pub fn counted(count: usize, noun: &str) -> String {
         (1, noun) => format!("1 {noun}"),
         (_, "entry") => format!("{count} entries"),
         (_, "match") => format!("{count} matches"),
+        (_, "older entry") => format!("{count} older entries"),
         (_, "matching entry") => format!("{count} matching entries"),
         (_, "branch") => format!("{count} branches"),
         (_, noun) => format!("{count} {noun}s"),

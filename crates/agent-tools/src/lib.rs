@@ -38,4 +38,4 @@ pub use output::ToolOutput;
 pub use text::reason;
 pub use tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
 pub use toolbox::Toolbox;
-pub use workspace::{Workspace, WorkspaceError};
+pub use workspace::{Around, Workspace, WorkspaceError};

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
+mod around;
 pub mod resolved;
 
+pub use around::Around;
 use resolved::{DenyList, Root};
 pub use resolved::{Purpose, ResolvedPath};
 

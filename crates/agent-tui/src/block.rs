@@ -197,7 +197,10 @@ impl ToolCard {
                 Span::styled(facts, theme.dim()),
             ]));
         }
-        if self.is_error && fold == Fold::Folded {
+        if self.is_users() && fold == Fold::Folded {
+            let output = prefixed(&safe_lines(&self.output), "    ", width, theme.dim());
+            lines.extend(folded(output, "    ", width, theme, fold));
+        } else if self.is_error && fold == Fold::Folded {
             let why = session_model::text::first_line(&self.output, 2 * width.saturating_sub(4));
             lines.extend(prefixed(&[why], "    ", width, theme.dim()));
         }
@@ -228,6 +231,11 @@ impl ToolCard {
         lines
     }
 
+    /// Returns whether the user ran it.
+    fn is_users(&self) -> bool {
+        self.name == "!"
+    }
+
     fn diff(&self) -> Option<&str> {
         self.details.as_ref()?.get("diff")?.as_str()
     }
@@ -248,7 +256,10 @@ impl ToolCard {
         if self.is_error {
             return Some("failed".to_owned());
         }
-        if !matches!(self.name.as_str(), "bash" | "read" | "grep" | "find" | "ls") {
+        if !matches!(
+            self.name.as_str(),
+            "!" | "bash" | "read" | "grep" | "find" | "ls"
+        ) {
             return None;
         }
         let lines = self.output.lines().count();
@@ -296,8 +307,8 @@ fn compaction(
     }
     if result.first_kept_entry_id.is_some() {
         row(
-            "lost",
-            "nothing: every entry is still in the session; /recall finds what is out of context",
+            "on disk",
+            "every entry; /recall finds what is out of context",
         );
     }
     let keys = match result.summary.is_some() {

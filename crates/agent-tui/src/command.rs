@@ -1,161 +1,62 @@
 //! Slash commands: what there is, and what is asked of the session.
 
-/// A slash command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlashCommand {
-    /// Compacts the context.
-    Compact,
-    /// Shows what fills the context.
-    Context,
-    /// Shows the tree of the session.
-    Tree,
-    /// Takes the newest compaction or move back.
-    Undo,
-    /// Does again what was taken back.
-    Redo,
-    /// Finds again what was said.
-    Recall,
-    /// Shows what compactions took out of the context.
-    Loss,
-    /// Labels the newest message of the user.
-    Label,
-    /// Keeps a text in every summary.
-    Pin,
-    /// Keeps a pinned text no more.
-    Unpin,
-    /// Lets another model answer.
-    Model,
-    /// Shows what was spent.
-    Cost,
-    /// Switches automatic compaction.
-    Autocompact,
-    /// Continues in a new session that begins with a document.
-    Handoff,
-    /// Continues in a copy.
-    Fork,
-    /// Continues work that was left.
-    Continue,
-    /// Goes on with another session.
-    Resume,
-    /// Gives the session a name.
-    Name,
-    /// Lets the model think more or less.
-    Thinking,
-    /// Shows settings, and changes them for this run.
-    Settings,
-    /// Shows the hooks of the settings.
-    Hooks,
-    /// Changes the colours.
-    Theme,
-    /// Writes the session as a page for a browser.
-    Export,
-    /// Copies the newest answer.
-    Copy,
-    /// Begins a new session.
-    New,
-    /// Shows keys and commands.
-    Help,
-    /// Leaves.
-    Quit,
+/// Defines the commands, in the order of the menu: a name, its arguments, and what it does.
+macro_rules! commands {
+    ($($command:ident $name:literal $arguments:literal $help:literal,)*) => {
+        /// A slash command.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum SlashCommand {
+            $(#[doc = $help] $command,)*
+        }
+
+        impl SlashCommand {
+            /// Every command, in the order of the menu.
+            pub const ALL: &'static [Self] = &[$(Self::$command,)*];
+
+            /// Returns its name, its arguments and what it does.
+            const fn traits(self) -> (&'static str, &'static str, &'static str) {
+                match self {
+                    $(Self::$command => ($name, $arguments, $help),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Compact "compact" "[FOCUS]" "preview, then summarize the older part",
+    Context "context" "" "what fills the context window",
+    Tree "tree" "" "turns and branches; go to another point",
+    Undo "undo" "[any]" "take the newest compaction or move back; any: also that of another program",
+    Redo "redo" "" "do again what was taken back",
+    Recall "recall" "WORDS" "find again what was said, on every branch",
+    Loss "loss" "" "what compactions took out of the context",
+    Label "label" "[TEXT]" "label your newest message; without TEXT, remove its label",
+    Pin "pin" "[TEXT]" "keep TEXT in every summary; without it, list the pins",
+    Unpin "unpin" "ID" "pin no more",
+    Model "model" "[PROVIDER/MODEL]" "let another model answer",
+    Thinking "thinking" "[LEVEL]" "let the model think more or less",
+    Settings "settings" "[[save] NAME VALUE]" "settings of compaction, changed for this run; save: also for later ones",
+    Theme "theme" "[dark|light|none]" "change the colours",
+    Permissions "permissions" "" "what is allowed and denied for good in this project",
+    Mcp "mcp" "" "the tool servers of the settings",
+    Hooks "hooks" "" "the hooks of the settings",
+    Cost "cost" "" "tokens and USD of this run",
+    Autocompact "autocompact" "on|off" "switch automatic compaction",
+    Handoff "handoff" "[FOCUS]" "write a document, continue from it in a new session",
+    Fork "fork" "" "continue in a copy; this session stays as it is",
+    Continue "continue" "" "finish what the session was doing",
+    Name "name" "TEXT" "give the session a name",
+    Resume "resume" "[ID]" "continue another session",
+    Export "export" "[FILE]" "write the session as a page for a browser",
+    Copy "copy" "" "copy the newest answer to the clipboard",
+    New "new" "" "begin a new session",
+    Clear "clear" "" "begin a new session, as /new does",
+    Help "help" "" "keys and commands",
+    Quit "quit" "" "leave; the resume command is printed",
 }
 
 impl SlashCommand {
-    /// Every command, in the order of the menu.
-    pub const ALL: [Self; 27] = [
-        Self::Compact,
-        Self::Context,
-        Self::Tree,
-        Self::Undo,
-        Self::Redo,
-        Self::Recall,
-        Self::Loss,
-        Self::Label,
-        Self::Pin,
-        Self::Unpin,
-        Self::Model,
-        Self::Thinking,
-        Self::Settings,
-        Self::Theme,
-        Self::Hooks,
-        Self::Cost,
-        Self::Autocompact,
-        Self::Handoff,
-        Self::Fork,
-        Self::Continue,
-        Self::Name,
-        Self::Resume,
-        Self::Export,
-        Self::Copy,
-        Self::New,
-        Self::Help,
-        Self::Quit,
-    ];
-
-    /// Returns its name, its arguments and what it does.
-    const fn traits(self) -> (&'static str, &'static str, &'static str) {
-        match self {
-            Self::Compact => (
-                "compact",
-                "[FOCUS]",
-                "preview, then summarize the older part",
-            ),
-            Self::Context => ("context", "", "what fills the context window"),
-            Self::Tree => ("tree", "", "turns and branches; go to another point"),
-            Self::Undo => ("undo", "", "take the newest compaction or move back"),
-            Self::Redo => ("redo", "", "do again what was taken back"),
-            Self::Recall => (
-                "recall",
-                "WORDS",
-                "find again what was said, on every branch",
-            ),
-            Self::Loss => ("loss", "", "what compactions took out of the context"),
-            Self::Label => (
-                "label",
-                "[TEXT]",
-                "label your newest message; without TEXT, remove its label",
-            ),
-            Self::Pin => (
-                "pin",
-                "[TEXT]",
-                "keep TEXT in every summary; without it, list the pins",
-            ),
-            Self::Unpin => ("unpin", "ID", "pin no more"),
-            Self::Model => ("model", "[PROVIDER/MODEL]", "let another model answer"),
-            Self::Thinking => ("thinking", "[LEVEL]", "let the model think more or less"),
-            Self::Settings => (
-                "settings",
-                "[NAME VALUE]",
-                "settings of compaction, changed for this run",
-            ),
-            Self::Cost => ("cost", "", "tokens and USD of this run"),
-            Self::Autocompact => ("autocompact", "on|off", "switch automatic compaction"),
-            Self::Handoff => (
-                "handoff",
-                "[FOCUS]",
-                "write a document, continue from it in a new session",
-            ),
-            Self::Fork => (
-                "fork",
-                "",
-                "continue in a copy; this session stays as it is",
-            ),
-            Self::Continue => ("continue", "", "finish what the session was doing"),
-            Self::Name => ("name", "TEXT", "give the session a name"),
-            Self::Resume => ("resume", "[ID]", "go on with another session"),
-            Self::Hooks => ("hooks", "", "the hooks of the settings"),
-            Self::Theme => ("theme", "[dark|light|none]", "change the colours"),
-            Self::Export => (
-                "export",
-                "[FILE]",
-                "write the session as a page for a browser",
-            ),
-            Self::Copy => ("copy", "", "copy the newest answer to the clipboard"),
-            Self::New => ("new", "", "begin a new session"),
-            Self::Help => ("help", "", "keys and commands"),
-            Self::Quit => ("quit", "", "leave; the resume command is printed"),
-        }
-    }
-
     /// Returns its name.
     pub const fn name(self) -> &'static str {
         self.traits().0
@@ -181,7 +82,10 @@ impl SlashCommand {
 
     /// Returns the command that has this name.
     pub fn of(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|command| command.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|command| command.name() == name)
     }
 }
 
@@ -194,11 +98,18 @@ pub enum Typed {
     Command(SlashCommand, String),
     /// A name that no command has.
     Unknown(String),
+    /// A command for the shell.
+    Shell(String),
 }
 
 /// Returns what a text is. Paths begin with a slash too: a name has no second one.
 pub fn parse(text: &str) -> Typed {
     let text = text.trim();
+    if let Some(command) = text.strip_prefix('!').map(str::trim)
+        && !command.is_empty()
+    {
+        return Typed::Shell(command.to_owned());
+    }
     let Some(rest) = text.strip_prefix('/') else {
         return Typed::Message(text.to_owned());
     };
@@ -230,6 +141,8 @@ mod tests {
         assert_eq!(parse("/nothing"), Typed::Unknown("nothing".to_owned()));
         let path = "/home/ann/x.rs is broken".to_owned();
         assert_eq!(parse(&path), Typed::Message(path));
+        assert_eq!(parse("! ls -l"), Typed::Shell("ls -l".to_owned()));
+        assert_eq!(parse("!"), Typed::Message("!".to_owned()));
         assert_eq!(parse(" hello "), Typed::Message("hello".to_owned()));
     }
 }

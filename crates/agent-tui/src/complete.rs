@@ -107,10 +107,9 @@ fn mention(before: &str) -> Option<&str> {
 }
 
 fn commands(query: &str, state: &State) -> Vec<Item> {
-    let names = SlashCommand::ALL.map(SlashCommand::name);
+    let names = SlashCommand::ALL.iter().map(|command| command.name());
     let own = &state.setup.commands;
     let names: Vec<&str> = names
-        .into_iter()
         .chain(own.iter().map(|own| own.name.as_str()))
         .collect();
     let found = ranked(query, &names);

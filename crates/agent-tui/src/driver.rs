@@ -1,20 +1,25 @@
 //! Carrying out what the state asks for: commands of the session, reports, lists of files.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_session::SessionHandle;
 use agent_session::llm_providers::CancellationToken;
 use agent_session::models::LiveModels;
 use agent_session::runtime::{Ask, Command, Finished, Snapshot};
+use agent_session::tools::standard_tools;
 use agent_session::wording::counted;
-use agent_tools::{ToolLimits, image_in_base64};
+use agent_session::{BuiltSession, SessionHandle};
+use agent_tools::{ToolContext, ToolLimits, image_in_base64};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ratatui::layout::Size;
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{BashExecution, ToolCall};
 use session_store::PromptImage;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -24,7 +29,7 @@ use crate::external::{self, Outside};
 use crate::pager::Pager;
 use crate::picker::Choice;
 use crate::report::{Built, Environment, build};
-use crate::state::{Action, Input, Next, Purpose, Setup, State, UserCommand};
+use crate::state::{Action, Input, Listed, Next, Purpose, Setup, State, UserCommand, Where};
 use crate::text::{prefixed, safe_lines};
 use crate::theme::Theme;
 use crate::update::update;
@@ -42,7 +47,18 @@ pub trait Host: Send + Sync {
     ///
     /// # Errors
     /// They cannot be listed.
-    fn sessions(&self) -> Result<Vec<Choice>, String>;
+    fn sessions(&self, wanted: Where) -> Result<Vec<Choice>, String>;
+
+    /// Returns what was said in earlier sessions of the folder, the oldest first.
+    fn prompts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Keeps a setting for later runs; returns what to say.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    fn save(&self, name: &str, value: &str) -> Result<String, String>;
 
     /// Fails where no session of this name can be gone on with.
     ///
@@ -52,11 +68,11 @@ pub trait Host: Send + Sync {
         Ok(())
     }
 
-    /// Returns the hooks of the settings, as text.
+    /// Returns what is listed, as text.
     ///
     /// # Errors
     /// The settings cannot be read.
-    fn hooks(&self) -> Result<String, String>;
+    fn list(&self, listed: Listed) -> Result<String, String>;
 
     /// Writes a session as a page into a new file, by a name of its own unless one is given; returns what to say.
     ///
@@ -79,6 +95,8 @@ pub struct Options {
     pub host: Arc<dyn Host>,
     /// The commands of the user.
     pub commands: Vec<UserCommand>,
+    /// What settings mean, by their names.
+    pub meanings: BTreeMap<String, String>,
     /// Closes the session when the program is told to end.
     pub cancel: CancellationToken,
     /// What the session does first.
@@ -102,6 +120,8 @@ pub(crate) struct Driver {
     pub(crate) handle: SessionHandle,
     other_models: OtherModels,
     host: Arc<dyn Host>,
+    /// What commands of the user run with.
+    tools: ToolContext,
     /// What the terminal is to be given back for.
     pub(crate) outside: Option<Outside>,
     pub(crate) cancel: CancellationToken,
@@ -112,12 +132,18 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    pub(crate) fn new(handle: SessionHandle, options: Options, size: Size) -> Self {
+    pub(crate) fn new(
+        session: &BuiltSession,
+        handle: SessionHandle,
+        options: Options,
+        size: Size,
+    ) -> Self {
         let setup = Setup {
             theme: options.theme,
             size,
             models: options.models,
             commands: options.commands,
+            meanings: options.meanings,
             plain: options.plain,
             home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()),
         };
@@ -126,6 +152,7 @@ impl Driver {
             handle,
             other_models: options.other_models,
             host: options.host,
+            tools: session.tool_context(),
             outside: None,
             cancel: options.cancel,
             opening: options.opening,
@@ -168,17 +195,32 @@ impl Driver {
                     Input::Built(built)
                 });
             }
-            Action::ListSessions => {
+            Action::ListSessions(wanted) => {
                 let host = self.host.clone();
-                self.later(move || Input::Sessions(host.sessions()));
+                self.later(move || Input::Sessions(wanted, host.sessions(wanted)));
             }
-            Action::ListHooks => {
+            Action::ListPrompts => {
+                let host = self.host.clone();
+                self.later(move || Input::Prompts(host.prompts()));
+            }
+            Action::Shell(command, cancel) => {
+                let mut tools = self.tools.clone();
+                tools.cancel = cancel;
+                self.pending.push(Box::pin(async move {
+                    Input::Ran(Box::new(run_command(command, &tools).await))
+                }));
+            }
+            Action::Save(name, value) => {
+                let host = self.host.clone();
+                self.later(move || Input::Done(host.save(&name, &value)));
+            }
+            Action::List(listed) => {
                 let (host, width) = (self.host.clone(), self.state.width());
                 let theme = self.state.theme;
-                self.later(move || match host.hooks() {
+                self.later(move || match host.list(listed) {
                     Ok(text) => {
                         let lines = prefixed(&safe_lines(&text), "", width, theme.plain());
-                        Input::Built(Built::Page(Pager::new("Hooks of the settings", lines)))
+                        Input::Built(Built::Page(Pager::new(listed.title(), lines)))
                     }
                     Err(why) => Input::Done(Err(why)),
                 });
@@ -261,6 +303,7 @@ impl Driver {
 
     /// Sends what the session does first.
     pub(crate) fn open(&mut self) {
+        self.act(Action::ListPrompts);
         if let Some(command) = self.opening.take() {
             self.act(Action::command("open", command));
         }
@@ -272,6 +315,28 @@ impl Driver {
             Some(input) => input,
             None => std::future::pending().await,
         }
+    }
+}
+
+/// Runs a command of the user, who need not be asked.
+async fn run_command(command: String, tools: &ToolContext) -> BashExecution {
+    let call = ToolCall {
+        id: "user".to_owned(),
+        name: "bash".to_owned(),
+        arguments: RawJson::of(&json!({ "command": command })).ok(),
+        signature: None,
+    };
+    let done = standard_tools().run(&call, tools).await;
+    let details = done.details.unwrap_or_default();
+    BashExecution {
+        command,
+        output: done.content.joined_text("\n"),
+        exit_code: details["exit_code"].as_i64(),
+        cancelled: tools.cancel.is_cancelled(),
+        truncated: details["truncated"].as_bool().unwrap_or_default(),
+        full_output_path: details["full_output_path"].as_str().map(str::to_owned),
+        exclude_from_context: false,
+        timestamp: None,
     }
 }
 

@@ -109,9 +109,29 @@ impl Editor {
         text
     }
 
+    /// Puts a prompt of before into the place of what is there, long ones as a marker, as when they were pasted.
+    pub fn show(&mut self, text: &str) {
+        self.set_text("");
+        self.paste(text);
+    }
+
+    /// Returns the prompts of before, the oldest first.
+    pub fn prompts(&self) -> Vec<String> {
+        self.history.clone()
+    }
+
     /// Adds prompts of before, the oldest first.
     pub fn remember(&mut self, prompts: impl IntoIterator<Item = String>) {
         self.history.extend(prompts);
+    }
+
+    /// Adds prompts that are older than those that are known, the oldest first.
+    pub fn remember_older(&mut self, mut prompts: Vec<String>) {
+        prompts.retain(|prompt| !self.history.contains(prompt));
+        if let Some((place, _)) = &mut self.browsing {
+            *place += prompts.len();
+        }
+        self.history.splice(0..0, prompts);
     }
 
     /// Inserts pasted text, a long one as a marker.
@@ -217,7 +237,7 @@ impl Editor {
         };
         match self.history.get(next).cloned() {
             Some(text) => {
-                self.set_text(&text);
+                self.show(&text);
                 self.browsing = Some((next, draft));
             }
             None => self.set_text(&draft),
@@ -334,7 +354,11 @@ mod tests {
         press(&mut editor, KeyCode::Backspace);
         assert_eq!(editor.shown_text(), "short    one");
         editor.paste(&long);
-        assert_eq!(editor.submit(), format!("short    one{long}"));
+        let whole = format!("short    one{long}");
+        assert_eq!(editor.submit(), whole);
         assert!(editor.is_empty());
+        press(&mut editor, KeyCode::Up);
+        assert_eq!(editor.shown_text(), "[paste 1: 20 lines]");
+        assert_eq!(editor.text(), whole.trim_end());
     }
 }

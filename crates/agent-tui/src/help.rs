@@ -7,7 +7,7 @@ use crate::text::{line, wrap};
 use crate::theme::Theme;
 
 /// What keys do.
-const KEYS: [(&str, &str); 15] = [
+const KEYS: [(&str, &str); 17] = [
     ("enter", "send; while the agent works, steer it"),
     (
         "alt+enter",
@@ -23,10 +23,12 @@ const KEYS: [(&str, &str); 15] = [
     ("ctrl+_", "undo in the editor"),
     ("ctrl+z", "back to the shell; fg continues"),
     ("tab", "complete a command, a model or a file"),
+    ("ctrl+r", "find a prompt of before, of any session here"),
     (
-        "y n A V",
-        "answer a question: once, no, always here, never here",
+        "y n a v",
+        "and enter: answer a question: once, no, always here, never here",
     ),
+    ("!", "run a command; the model sees its output"),
     ("@", "name a file"),
     ("/", "commands"),
 ];

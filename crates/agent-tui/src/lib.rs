@@ -44,7 +44,7 @@ pub use picker::Choice;
 pub use report::{Built, Environment, Report, build};
 pub use runtime::run;
 pub use screen::restore;
-pub use state::{Action, Input, Next, Purpose, Setup, State, UserCommand};
+pub use state::{Action, Input, Listed, Next, Purpose, Setup, State, UserCommand, Where};
 pub use theme::Theme;
 pub use update::update;
 pub use view::{height, view};

@@ -4,7 +4,7 @@
 use ratatui::text::{Line, Span};
 
 use crate::markdown;
-use crate::state::{ANSWERS, Approval, RunningCall, State};
+use crate::state::{ANSWERS, Approval, RunningCall, State, Work};
 use crate::text::{columns, cut, cut_start, line, prefixed, safe_line, safe_lines, text_of};
 use session_model::text::{head_and_tail, reveal};
 
@@ -111,6 +111,7 @@ fn below(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
             ),
         ]));
     }
+    lines.extend(waiting(state, width));
     if let Some(asked) = state.approvals.front() {
         let room = height
             .saturating_sub(lines.len() + 5)
@@ -139,6 +140,22 @@ fn below(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
         ]));
     }
     lines
+}
+
+/// Returns what the user waits for and how far it is, once that takes longer than a second.
+fn waiting(state: &State, width: usize) -> Vec<Line<'static>> {
+    let Some(waiting) = &state.waiting else {
+        return Vec::new();
+    };
+    let seconds = state.now.saturating_sub(waiting.since).as_secs();
+    let how_far = match &waiting.work {
+        Work::Report(..) if seconds == 0 => return Vec::new(),
+        Work::Report(meter, entries) => format!("  {}", meter.how_far(*entries)),
+        Work::Command(_) => String::new(),
+    };
+    let name = safe_line(&waiting.name);
+    let text = format!("* {name}{how_far}  {seconds}s  esc stops");
+    vec![Line::default(), line(cut(&text, width), state.theme.bold())]
 }
 
 fn question(asked: &Approval, state: &State, width: usize, room: usize) -> Vec<Line<'static>> {

@@ -4,6 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
 use crate::matching::ranked;
+use crate::state::Where;
 use crate::text::{columns, cut, fitting, line, safe_line};
 use crate::theme::Theme;
 
@@ -11,7 +12,9 @@ use crate::theme::Theme;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choices {
     /// A session to go on with.
-    Session,
+    Session(Where),
+    /// A prompt of before.
+    Prompt,
     /// The model that answers.
     Model,
     /// How much the model thinks.
@@ -50,6 +53,8 @@ pub struct Picker {
 pub enum Picked {
     /// The list stays.
     Stay,
+    /// The other sessions are wanted.
+    Other,
     /// The list closes.
     Close,
     /// This is chosen.
@@ -63,10 +68,12 @@ impl Picker {
             choices,
             title: match choices {
                 Choices::Theme => "Colours",
-                Choices::Session => "Sessions: go on with one",
+                Choices::Session(Where::Here) => "Sessions of this project: go on with one",
+                Choices::Session(Where::Everywhere) => "Sessions of every folder: go on with one",
+                Choices::Prompt => "Prompts of before: put one into the editor",
                 Choices::Model => "Models: let another one answer",
                 Choices::Thinking => "Thinking: how much the model thinks",
-                Choices::Setting => "Settings of this run; settings files are not changed",
+                Choices::Setting => "Settings of this run; /settings save NAME VALUE keeps one",
             },
             visible: (0..items.len()).collect(),
             items,
@@ -89,6 +96,10 @@ impl Picker {
         self.items.len()
     }
 
+    fn is_of_sessions(&self) -> bool {
+        matches!(self.choices, Choices::Session(_))
+    }
+
     fn find(&mut self) {
         let names: Vec<&str> = self.items.iter().map(|item| item.text.as_str()).collect();
         self.visible = ranked(&self.query, &names);
@@ -109,6 +120,7 @@ impl Picker {
             KeyCode::PageDown => self.at = (self.at + page).min(last),
             KeyCode::Home => self.at = 0,
             KeyCode::End => self.at = last,
+            KeyCode::Tab if self.is_of_sessions() => return Picked::Other,
             KeyCode::Enter => {
                 let item = self.visible.get(self.at).map(|place| &self.items[*place]);
                 return item.map_or(Picked::Stay, |item| Picked::Choice(item.clone()));
@@ -167,7 +179,10 @@ impl Picker {
             cut(&format!("find: {}_   {found}", self.query), width),
             theme.dim(),
         ));
-        let keys = ["type to find", "enter choose", "up/down move"];
+        let mut keys = vec!["type to find", "enter choose", "up/down move"];
+        if self.is_of_sessions() {
+            keys.insert(2, "tab other folders");
+        }
         (
             line(cut(self.title, width), theme.bold()),
             lines,

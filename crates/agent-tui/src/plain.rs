@@ -23,7 +23,7 @@ pub(crate) async fn run(
     options: Options,
 ) -> io::Result<Ended> {
     let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
-    let mut driver = Driver::new(handle, options, Size::new(columns, rows));
+    let mut driver = Driver::new(&session, handle, options, Size::new(columns, rows));
     let lines = listen()?;
     let drive = async {
         let driven = drive(&mut driver, events, lines).await;
@@ -64,7 +64,7 @@ async fn drive(
         shown.print(&mut driver.state)?;
         tokio::select! {
             line = lines.recv(), if listens => match line {
-                Some(line) => type_line(driver, &line),
+                Some(line) => type_line(driver, &mut shown, &line),
                 None => {
                     listens = false;
                     driver.handle.close();
@@ -85,7 +85,9 @@ async fn drive(
 }
 
 /// Does what keys would do: a line answers a question, or is a prompt.
-fn type_line(driver: &mut Driver, line: &str) {
+fn type_line(driver: &mut Driver, shown: &mut Shown, line: &str) {
+    // The user's line break ends the line.
+    shown.waits = false;
     driver.state.editor.set_text(line.trim_end());
     driver.input(Input::Key(KeyEvent::new(
         KeyCode::Enter,
@@ -97,12 +99,19 @@ fn type_line(driver: &mut Driver, line: &str) {
 #[derive(Default)]
 struct Shown {
     asked: Option<String>,
+    /// The line ends in the mark that something can be typed.
+    waits: bool,
 }
 
 impl Shown {
     fn print(&mut self, state: &mut State) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        for line in state.take_unprinted() {
+        let lines = state.take_unprinted();
+        if self.waits && (!lines.is_empty() || state.full.is_some()) {
+            self.waits = false;
+            writeln!(out)?;
+        }
+        for line in lines {
             writeln!(out, "{}", text_of(&line))?;
         }
         match state.full.take() {
@@ -142,6 +151,11 @@ impl Shown {
                 let answers = ANSWERS.map(|(_, answer)| answer).join(", ");
                 writeln!(out, "allow? {answers}")?;
             }
+        }
+        let rests = state.approvals.is_empty() && !state.is_moving() && !state.is_closing;
+        if rests && !self.waits {
+            self.waits = true;
+            write!(out, "> ")?;
         }
         out.flush()
     }

@@ -136,7 +136,7 @@ fn facts(preview: &Preview, request: &CompactionRequest) -> Vec<(&'static str, S
         facts.push(("shorten", format!("{count} too large for what is kept")));
     }
     if let Some(share) = preview.loss.as_ref().and_then(your_messages) {
-        facts.push(("lost", format!("without a model, {share} stay in context")));
+        facts.push(("messages", format!("{share}, if no model writes")));
     }
     if let Some(focus) = &request.focus {
         facts.push(("focus", safe_line(focus)));

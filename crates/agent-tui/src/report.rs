@@ -40,6 +40,22 @@ pub enum Report {
     Copy(Option<EntryId>),
 }
 
+impl Report {
+    /// Returns the command that asks for it; none where no user waits for it.
+    pub fn name(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Fill | Self::History => return None,
+            Self::Context => "/context",
+            Self::Tree => "/tree",
+            Self::Recall(_) => "/recall",
+            Self::Loss => "/loss",
+            Self::Preview(_) => "/compact",
+            Self::Settings => "/settings",
+            Self::Copy(_) => "/copy",
+        })
+    }
+}
+
 /// A report.
 #[derive(Debug)]
 pub enum Built {
@@ -69,6 +85,8 @@ pub enum Built {
     Copy(String),
     /// There is nothing to show, and why.
     Nothing(String),
+    /// The user did not want to wait for it.
+    Stopped,
 }
 
 /// What reports are made for.
@@ -84,6 +102,14 @@ pub struct Environment {
 
 /// Returns a report about a session. It may take a while.
 pub async fn build(report: &Report, session: &Snapshot, environment: &Environment) -> Built {
+    let built = built(report, session, environment).await;
+    match session.tree.meter().is_stopped() {
+        true => Built::Stopped,
+        false => built,
+    }
+}
+
+async fn built(report: &Report, session: &Snapshot, environment: &Environment) -> Built {
     match report {
         Report::Preview(request) => match preview(session, request).await {
             Ok(view) => Built::Preview(Box::new(view)),
@@ -94,9 +120,9 @@ pub async fn build(report: &Report, session: &Snapshot, environment: &Environmen
         Report::Settings => {
             let all = changeable(&session.settings, &session.compaction).into_iter();
             let choices = all.map(|(name, value)| Choice {
-                text: name.clone(),
+                text: name,
                 about: value.to_string(),
-                key: name,
+                key: value.to_string(),
             });
             Built::Settings(choices.collect())
         }

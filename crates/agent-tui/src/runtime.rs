@@ -42,7 +42,7 @@ pub async fn run(
     let (columns, rows) = crossterm::terminal::size()?;
     let screen = Screen::open()?;
     let keys = Keys::listen()?;
-    let mut driver = Driver::new(handle, options, Size::new(columns, rows));
+    let mut driver = Driver::new(&session, handle, options, Size::new(columns, rows));
     let drive = async {
         let driven = drive(&mut driver, events, keys, screen).await;
         // Whatever ended it, the session ends too.

@@ -1,15 +1,18 @@
 //! What the terminal knows: pure data, changed by [`update`](crate::update::update) alone.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_session::event::TokenUsage;
+use agent_session::llm_providers::CancellationToken;
 use agent_session::runtime::Command;
 use agent_session::runtime::{Answer, Ask};
 use agent_session::{SessionEvent, runtime::Snapshot};
 use agent_tools::approval::Decision;
 use crossterm::event::KeyEvent;
 use ratatui::layout::Size;
+use session_model::{BashExecution, ReadMeter};
 use session_store::PromptImage;
 
 use crate::block::Block;
@@ -42,10 +45,14 @@ pub enum Input {
     Built(Built),
     /// The files of the folder are listed.
     Files(Vec<String>),
+    /// What was said in earlier sessions of the folder, the oldest first.
+    Prompts(Vec<String>),
+    /// A command of the user has ended.
+    Ran(Box<BashExecution>),
     /// Another model cannot answer, and why.
     NoModel(String),
     /// The sessions to go on with, or why they are not known.
-    Sessions(Result<Vec<Choice>, String>),
+    Sessions(Where, Result<Vec<Choice>, String>),
     /// What an editor has brought, or why it brought nothing.
     Edited(Result<String, String>),
     /// A text was pasted that names a file: the image that the file is, if it is one.
@@ -68,7 +75,13 @@ pub enum Action {
     /// The files of the folder are wanted, as [`Input::Files`].
     ListFiles,
     /// The sessions are wanted, as [`Input::Sessions`].
-    ListSessions,
+    ListSessions(Where),
+    /// What was said in earlier sessions is wanted, as [`Input::Prompts`].
+    ListPrompts,
+    /// A command of the user is to be run until it is stopped; it comes back as [`Input::Ran`].
+    Shell(String, CancellationToken),
+    /// A setting is to be kept for later runs: its name and its value.
+    Save(String, String),
     /// The user's editor is wanted for a text; it comes back as [`Input::Edited`].
     Edit(String),
     /// The file at a path is wanted as an image, which comes back as [`Input::Image`] with the text that was pasted.
@@ -77,12 +90,43 @@ pub enum Action {
     Copy(String),
     /// The session is to be written as a page into this file, or into a new one with a name of its own.
     Export(Option<String>, Box<Snapshot>),
-    /// The hooks of the settings are wanted, as [`Input::Built`].
-    ListHooks,
+    /// What the program around the terminal knows is wanted, as [`Input::Built`].
+    List(Listed),
     /// The program stops until the shell lets it go on.
     Suspend,
     /// The program leaves.
     Leave(Next),
+}
+
+/// Whose sessions are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Where {
+    /// Those of this project.
+    Here,
+    /// Those of every folder.
+    Everywhere,
+}
+
+/// What the program around the terminal lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// The hooks of the settings.
+    Hooks,
+    /// What is allowed and denied for good in the project.
+    Permissions,
+    /// The tool servers of the settings.
+    Servers,
+}
+
+impl Listed {
+    /// Returns the title of its page.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Hooks => "Hooks of the settings",
+            Self::Permissions => "Allowed and denied for good in this project",
+            Self::Servers => "Tool servers of the settings",
+        }
+    }
 }
 
 impl Action {
@@ -124,8 +168,15 @@ pub enum Purpose {
     Export(Option<String>),
     /// The model thinks so much.
     Thinking(&'static str),
-    /// A setting is changed to this.
-    Set(String),
+    /// A setting is changed to this, and kept for later runs where that is asked for.
+    Set {
+        /// Its name.
+        name: String,
+        /// Its value.
+        value: String,
+        /// Whether it is kept.
+        save: bool,
+    },
 }
 
 /// The session that runs.
@@ -238,6 +289,26 @@ pub struct Compacting {
     pub text: String,
 }
 
+/// A report or a command that the user waits for.
+#[derive(Debug)]
+pub struct Waiting {
+    /// What it is called.
+    pub name: String,
+    /// Since when.
+    pub since: Duration,
+    /// What is waited for.
+    pub work: Work,
+}
+
+/// What the user waits for, and what stops it.
+#[derive(Debug)]
+pub enum Work {
+    /// A report: how many entries were read, and how many there are.
+    Report(Arc<ReadMeter>, usize),
+    /// A command.
+    Command(CancellationToken),
+}
+
 /// What takes the whole screen.
 #[derive(Debug)]
 pub enum FullScreen {
@@ -290,6 +361,8 @@ pub struct Setup {
     pub plain: bool,
     /// The user's home folder, which `~` stands for.
     pub home: Option<String>,
+    /// What settings mean, by their names.
+    pub meanings: BTreeMap<String, String>,
 }
 
 /// What the terminal knows.
@@ -309,6 +382,7 @@ pub struct State {
     pub(crate) queue: Vec<Queued>,
     pub(crate) approvals: VecDeque<Approval>,
     pub(crate) compaction: Option<Compacting>,
+    pub(crate) waiting: Option<Waiting>,
     /// Compactions of this run.
     pub(crate) compactions: usize,
     pub(crate) editor: Editor,
@@ -345,6 +419,7 @@ impl State {
             queue: Vec::new(),
             approvals: VecDeque::new(),
             compaction: None,
+            waiting: None,
             compactions: 0,
             editor: Editor::default(),
             menu: None,
@@ -375,7 +450,10 @@ impl State {
 
     /// Returns whether something on the screen changes with time.
     pub fn is_moving(&self) -> bool {
-        self.live.since.is_some() || self.compaction.is_some() || self.leaving.is_some()
+        self.live.since.is_some()
+            || self.compaction.is_some()
+            || self.waiting.is_some()
+            || self.leaving.is_some()
     }
 
     /// Returns whether a turn runs.
@@ -396,6 +474,26 @@ impl State {
             true => Some(ANSWERS[asked.choice?].0),
             false => Decision::typed(&self.editor.text()),
         }
+    }
+
+    /// Stops what the user waits for; returns whether there was something.
+    pub(crate) fn stop_waiting(&mut self) -> bool {
+        match self.waiting.as_ref().map(|waiting| &waiting.work) {
+            None => return false,
+            Some(Work::Report(meter, _)) => {
+                meter.stop();
+                self.waiting = None;
+            }
+            // What it printed so far comes back.
+            Some(Work::Command(cancel)) => cancel.cancel(),
+        }
+        true
+    }
+
+    /// Returns whether a command of the user runs.
+    pub(crate) fn runs_command(&self) -> bool {
+        let work = self.waiting.as_ref().map(|waiting| &waiting.work);
+        matches!(work, Some(Work::Command(_)))
     }
 
     pub(crate) fn push(&mut self, block: Block) {

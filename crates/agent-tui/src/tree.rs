@@ -1,17 +1,16 @@
 //! The tree of a session on the whole screen: turns, branches, labels, compactions. Only visible rows are drawn.
 
 mod draw;
-mod rows;
 
 use std::collections::BTreeSet;
 
 use agent_session::Navigation;
 use agent_session::runtime::{Command, Snapshot};
+use agent_session::wording::{Rank, TreeRow, tree_rows};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use session_model::{EntryId, EntryIndex, Leaf, SessionTree};
 
 use draw::Filter;
-pub use rows::{Rank, TreeRow, text_of};
 
 /// The tree of a session.
 #[derive(Debug)]
@@ -68,7 +67,7 @@ impl TreeView {
     }
 
     fn new(tree: &SessionTree, leaf: Leaf, offers_summary: bool) -> Self {
-        let rows = rows::rows(tree, leaf);
+        let rows = tree_rows(tree, leaf, &|_| true);
         let name = tree.name().unwrap_or_default();
         let mut view = Self {
             tree: tree.clone(),

@@ -105,7 +105,14 @@ pub struct Pipes {
 }
 
 /// Words in the names of environment variables that hold secrets, wherever they stand.
-const SECRET_WORDS: [&str; 5] = ["PASSWORD", "PASSWD", "SECRET", "CREDENTIAL", "APIKEY"];
+const SECRET_WORDS: [&str; 6] = [
+    "PASSWORD",
+    "PASSWD",
+    "SECRET",
+    "CREDENTIAL",
+    "APIKEY",
+    "AUTHORIZATION",
+];
 
 /// Ends of such names.
 const SECRET_ENDS: [&str; 6] = ["TOKEN", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"];

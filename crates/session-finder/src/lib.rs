@@ -33,6 +33,7 @@ mod foreign;
 mod glance;
 pub mod opencode;
 mod project;
+mod prompts;
 
 pub use agents::{AGENTS, Agent, Environment, OWN};
 pub use bytes::{Bytes, IN_MEMORY, IsCancelled};

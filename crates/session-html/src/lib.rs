@@ -69,6 +69,8 @@ pub struct Page {
     pub prunings: usize,
     /// How often the model changed on the path; the first one counts.
     pub models: usize,
+    /// How many older entries are left out.
+    pub left_out_entries: usize,
     /// How many bytes of one entry are shown at most.
     pub shown_bytes_per_entry: usize,
     /// How many bytes of texts and images are not shown.

@@ -44,8 +44,15 @@ struct Sheet<'a> {
     version: &'static str,
 }
 
+/// How many entries are shown, the newest of the path first: what stands around each takes room too.
+const MOST_ENTRIES: usize = 50_000;
+
 /// Returns the page of a session.
 pub fn page(export: &Export<'_>) -> Page {
+    page_of(export, MOST_ENTRIES)
+}
+
+fn page_of(export: &Export<'_>, most: usize) -> Page {
     let tree = export.tree;
     let path = tree.path(export.leaf);
     let lengths: Vec<usize> = tree
@@ -59,7 +66,7 @@ pub fn page(export: &Export<'_>) -> Page {
     let known = known(export, &path, &measured, &report, &gate);
     let marks = marks(&path, &measured, &known, &gate);
     let mut writer = Writer::new(export, &gate, &known);
-    write(&mut writer, &path);
+    let left_out_entries = write(&mut writer, &path, most);
     let count = |kind| marks.iter().filter(|mark| mark.kind == kind).count();
     let points = path.entries().iter().map(|index| index.as_usize());
     let points: Vec<(usize, u64)> = points.zip(measured.points.iter().copied()).collect();
@@ -75,14 +82,7 @@ pub fn page(export: &Export<'_>) -> Page {
         tree: &writer.tree,
         body: &writer.body,
         compactions: count(MarkKind::Compaction),
-        note: match left_out_bytes {
-            0 => String::new(),
-            left_out => format!(
-                "At most {} of an entry are shown; {} are not. The session has them.",
-                bytes(gate.cap as u64),
-                bytes(left_out)
-            ),
-        },
+        note: note(&gate, left_out_entries),
         version: env!("CARGO_PKG_VERSION"),
     };
     Page {
@@ -92,7 +92,28 @@ pub fn page(export: &Export<'_>) -> Page {
         prunings: count(MarkKind::Pruning),
         models: count(MarkKind::Model),
         shown_bytes_per_entry: gate.cap,
+        left_out_entries,
         left_out_bytes,
+    }
+}
+
+/// Returns what is not shown; nothing where all is.
+fn note(gate: &Gate<'_>, entries: usize) -> String {
+    let cut = match gate.left_out() {
+        0 => String::new(),
+        left_out => format!(
+            "At most {} of an entry are shown; {} are not. ",
+            bytes(gate.cap as u64),
+            bytes(left_out)
+        ),
+    };
+    let old = match entries {
+        0 => String::new(),
+        entries => format!("{entries} older entries are left out. "),
+    };
+    match cut.is_empty() && old.is_empty() {
+        true => String::new(),
+        false => format!("{cut}{old}The session has them."),
     }
 }
 
@@ -229,8 +250,12 @@ fn marks(
     marks
 }
 
-/// Writes the path, and after the entries where they were left the other branches, folded.
-fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>) {
+/// Writes the newest `most` entries of the path and all compactions, and after the entries where they were left the other
+/// branches, folded, as far as there is room. Returns how many entries are left out.
+fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>, most: usize) -> usize {
+    let skipped = path.entries().len().saturating_sub(most);
+    let mut room = most.saturating_sub(path.entries().len());
+    let mut left_out = 0;
     let tree = path.tree();
     let children = tree.children();
     let none = Vec::new();
@@ -242,24 +267,32 @@ fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>) {
             .collect::<Vec<_>>()
     };
     let mut left = others(None);
-    for index in path.entries() {
+    for (place, index) in path.entries().iter().enumerate() {
+        if place < skipped && tree.kind(*index) != EntryKind::Compaction {
+            left_out += 1;
+            continue;
+        }
         // A result belongs to its call, whatever was tried in between.
         if !left.is_empty() && !is_result(tree, *index) {
-            write_left(writer, std::mem::take(&mut left), &children);
+            left_out += write_left(writer, std::mem::take(&mut left), &children, &mut room);
         }
         writer.push(*index);
         left.extend(others(Some(*index)));
     }
-    write_left(writer, left, &children);
+    left_out += write_left(writer, left, &children, &mut room);
     writer.flush();
+    left_out
 }
 
-/// Writes branches that were left, and the branches of those.
+/// Writes branches that were left, and the branches of those, as far as there is room; returns how many entries there are
+/// besides.
 fn write_left(
     writer: &mut Writer<'_>,
     starts: Vec<EntryIndex>,
     children: &BTreeMap<Option<EntryIndex>, Vec<EntryIndex>>,
-) {
+    room: &mut usize,
+) -> usize {
+    let mut left_out = 0;
     writer.flush();
     let mut work: Vec<(EntryIndex, usize)> =
         starts.into_iter().rev().map(|start| (start, 1)).collect();
@@ -275,8 +308,14 @@ fn write_left(
             at = next.last().copied();
             work.extend(next.iter().rev().skip(1).map(|other| (*other, depth + 1)));
         }
-        writer.branch(&chain, depth);
+        left_out += chain.len().saturating_sub(*room);
+        chain.truncate(*room);
+        *room -= chain.len();
+        if !chain.is_empty() {
+            writer.branch(&chain, depth);
+        }
     }
+    left_out
 }
 
 fn is_result(tree: &SessionTree, index: EntryIndex) -> bool {
@@ -365,4 +404,31 @@ fn imported(tree: &SessionTree) -> Option<String> {
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::Profile;
+    use session_model::decode_bytes;
+
+    use super::page_of;
+    use crate::Export;
+
+    #[test]
+    fn of_many_entries_the_newest_are_shown_and_every_compaction() {
+        let text = test_support::session("u:5 a:5 k@e1:5 u:5 a:5 u:5 a:5 | ^e2 u:5 a:5");
+        let tree = decode_bytes(text.into_bytes()).tree;
+        let export = Export {
+            tree: &tree,
+            leaf: tree.leaf(),
+            profile: Profile::Own,
+            clean: None,
+            facts: &|_| Vec::new(),
+        };
+        let whole = page_of(&export, 100);
+        assert_eq!((whole.left_out_entries, whole.entries), (0, tree.len()));
+        let part = page_of(&export, 2);
+        assert_eq!((part.left_out_entries, part.entries), (tree.len() - 2, 2));
+        assert!(part.html.contains("older entries are left out"));
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) use crate::results::{CallResult, PendingCall};
 use crate::{IMPORT_ENTRY, Origin};
 
 /// The custom type of the entry that moves the leaf; `agent-cli` writes the same.
-pub(crate) const LEAF_ENTRY: &str = "agent-cli/leaf";
+pub(crate) use session_model::LEAF_ENTRY;
 
 /// What stands in the place of a result that the source does not have.
 pub(crate) const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";

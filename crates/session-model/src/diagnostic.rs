@@ -78,6 +78,10 @@ pub enum DiagnosticKind {
     NotResumable,
     /// The context of an imported session is much smaller than what its newest answer was billed for.
     ContextMismatch,
+    /// The last line stands under an old entry, and newer messages are out of the context.
+    StaleLeaf,
+    /// Services refuse something of a message.
+    Refused,
 }
 
 /// One thing that was noticed, with the line it concerns.

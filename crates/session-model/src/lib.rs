@@ -44,6 +44,7 @@ mod message;
 mod migrate;
 mod pairing;
 mod private;
+mod refusals;
 mod source;
 pub mod text;
 mod timestamp;
@@ -77,11 +78,12 @@ pub use message::{
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};
 pub use private::{Clean, MARKER_BYTES, is_excluded, public_lines, without_private};
-pub use source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
+pub use refusals::check_refusals;
+pub use source::{LineSource, ReadMeter, SourceError, SourceFailure, Span, TakeLeftOut};
 pub use timestamp::Timestamp;
 pub use tokens::{TokenCount, TokenCounter, image_tokens};
 pub use tree::{
-    AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, Leaf, SessionPath, SessionTree,
-    Turn, decode_bytes,
+    AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, LEAF_ENTRY, Leaf, SessionPath,
+    SessionTree, Turn, decode_bytes,
 };
 pub use user_parts::{MARKERS, Marker, UserParts};

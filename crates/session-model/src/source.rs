@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::message::AgentMessage;
 use crate::timestamp::Timestamp;
@@ -32,6 +33,9 @@ pub enum SourceError {
         /// The span that was asked for.
         span: Span,
     },
+    /// The [`ReadMeter`] stops reading.
+    #[error("reading was stopped")]
+    Stopped,
     /// Reading failed.
     #[error("cannot read bytes {} to {}", .span.offset, .span.end())]
     Read {
@@ -41,6 +45,49 @@ pub enum SourceError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+}
+
+/// Counts what is read of a tree, to show how far long work has come, and stops it: every later read fails.
+#[derive(Debug, Default)]
+pub struct ReadMeter {
+    read: AtomicU64,
+    is_stopped: AtomicBool,
+}
+
+impl ReadMeter {
+    /// Returns how many entries were read; one that was read twice counts twice.
+    pub fn count(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Returns how far work is that reads `entries` entries once, or again and again.
+    pub fn how_far(&self, entries: usize) -> String {
+        let (read, all) = (self.count(), entries.max(1) as u64);
+        let percent = read % all * 100 / all;
+        match (read / all, percent) {
+            (0, _) => format!("{percent}% of {entries} entries"),
+            (_, 0) => format!("all {entries} entries read"),
+            (times, _) => format!("{percent}% of {entries} entries, pass {}", times + 1),
+        }
+    }
+
+    /// Makes every later read fail, so that work over the tree ends soon. What comes of it is of no use.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether reading was stopped.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, entries: u64) -> Result<(), SourceError> {
+        self.read.fetch_add(entries, Ordering::Relaxed);
+        match self.is_stopped() {
+            true => Err(SourceError::Stopped),
+            false => Ok(()),
+        }
+    }
 }
 
 /// The reads of a source that have failed.
@@ -108,5 +155,31 @@ impl LineSource for Vec<u8> {
             .and_then(|(start, end)| self.get(start..end))
             .map(Cow::Borrowed)
             .ok_or(SourceError::OutOfBounds { span })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::decode_bytes;
+
+    #[test]
+    fn a_meter_says_how_far_work_is_and_stops_it() {
+        let text = test_support::session("u:1 a:1 u:1 a:1");
+        let mut tree = decode_bytes(text.into_bytes()).tree;
+        let before = tree.clone();
+        tree.reset_meter();
+        let read = |count| {
+            let entries = (0..count).map(|place| place % tree.len());
+            let entries = entries.filter_map(|place| tree.indices().nth(place));
+            entries.for_each(|index| drop(tree.entry(index)));
+            tree.meter().how_far(tree.len())
+        };
+        assert_eq!(read(1), "25% of 4 entries");
+        assert_eq!(read(3), "all 4 entries read");
+        assert_eq!(read(2), "50% of 4 entries, pass 2");
+        let first = tree.indices().next().unwrap();
+        tree.meter().stop();
+        assert!(tree.entry(first).is_err() && tree.source_failure().is_none());
+        assert!(before.entry(first).is_ok());
     }
 }

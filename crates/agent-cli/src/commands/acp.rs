@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::commands::Outcome;
-use crate::commands::run::{Prepared, RunArgs, User, for_runs};
+use crate::commands::run::{Prepared, RunArgs, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
@@ -88,21 +88,7 @@ impl Sessions for Program {
         if let Wanted::Id(id) = &opening.wanted {
             args.resume = Some(id.clone());
         }
-        let servers = opening.servers.iter().map(|server| {
-            let env: serde_json::Map<String, serde_json::Value> = server
-                .env
-                .iter()
-                .map(|(name, value)| (name.clone(), json!(value)))
-                .collect();
-            let (program, arguments) = server
-                .command
-                .split_first()
-                .map_or(("", &[][..]), |(program, rest)| (program, rest));
-            let setting = json!({ "command": program, "args": arguments, "env": env });
-            format!("mcpServers.\"{}\"={setting}", setting_name(&server.name))
-        });
-        let global = self.global.with_set(servers);
-        let prepared = Prepared::of(&args, &global, User::Interactive);
+        let prepared = Prepared::with_servers(&args, &self.global, &opening.servers);
         let prepared = prepared.map_err(|error| for_runs(error).to_string())?;
         Ok(Opened {
             session: prepared.session,
@@ -128,13 +114,4 @@ impl Sessions for Program {
         });
         Ok(listed.collect())
     }
-}
-
-/// Returns the name of a tool server as settings may have it.
-fn setting_name(name: &str) -> String {
-    let letters = name.chars().map(|letter| match letter {
-        letter if letter.is_ascii_alphanumeric() || letter == '-' => letter,
-        _ => '-',
-    });
-    letters.take(32).collect()
 }

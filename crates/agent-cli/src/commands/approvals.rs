@@ -68,6 +68,13 @@ pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Erro
     }
 }
 
+/// Returns the list of rules of a project.
+#[cfg(feature = "tui")]
+pub(super) fn listed(folder: PathBuf, global: &Global) -> Result<Outcome, Error> {
+    let project = ProjectArgs { cwd: Some(folder) };
+    list(&memory(&project, global)?)
+}
+
 fn workspace(project: &ProjectArgs) -> Result<Workspace, Error> {
     let folder = project.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     if !folder.is_dir() {

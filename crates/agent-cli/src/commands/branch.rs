@@ -69,7 +69,9 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         let tree = opened.tree();
         let path = tree.path(named_leaf(tree, args.from.as_deref())?);
         let context = build_context(&path, global.profile().context_rules());
-        global.window(models.window, context.model.as_ref(), tree)?
+        global
+            .window(models.window, context.model.as_ref(), tree)?
+            .tokens
     };
     let budget = match args.budget {
         Some(budget) => TokenCount(budget.get()),

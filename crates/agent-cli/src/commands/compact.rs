@@ -7,7 +7,7 @@ use clap::Args;
 use compaction_core::{ApplyError, CompactionPlan, Strategy, SummarizerLimits, plan_for_context};
 use llm_providers::Request;
 use serde_json::{Value, json};
-use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
+use session_model::{EntryDraft, SessionContext, SessionPath, build_context};
 
 use crate::commands::order::{self, Order, Passed};
 use crate::commands::output::draft_documents;
@@ -99,7 +99,7 @@ pub(super) fn run_at(
             path: &path,
             context: &context,
             args: &args.plan,
-            window,
+            window: window.tokens,
             global,
         };
         let tried = order.first(|strategy| {
@@ -175,15 +175,17 @@ pub(super) fn run_at(
             if ids.is_empty() {
                 document["drafts"] = json!(draft_documents(&drafts));
             }
+            let place = main_place(&drafts);
+            let entry = place.and_then(|place| ids.get(place));
             let facts = ui::compaction::CardFacts {
                 window,
-                written_to: written_to.as_deref(),
+                written_to: written_to.as_deref().map(|path| (path, entry)),
                 seconds,
                 report: &report,
                 notes: &notes,
                 unreadable: opened.report().text(),
             };
-            Ok(outcome(&compacted, &context, &ids, document, &facts))
+            Ok(outcome(&compacted, &context, document, &facts))
         }
     }?;
     Ok(outcome.of(opened.report()))
@@ -335,13 +337,11 @@ fn refused(error: &ApplyError, report: ModelReport) -> Result<Done, Error> {
 fn outcome(
     compacted: &Compacted,
     context: &SessionContext,
-    ids: &[EntryId],
     mut document: Value,
     facts: &ui::compaction::CardFacts<'_>,
 ) -> Outcome {
     let (plan, applied) = (&compacted.plan, &compacted.applied);
-    let place = main_place(&applied.drafts);
-    document["compaction_entry_id"] = json!(place.and_then(|place| ids.get(place)));
+    document["compaction_entry_id"] = json!(facts.written_to.and_then(|(_, entry)| entry));
     document["summary"] = json!(applied.summary);
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);

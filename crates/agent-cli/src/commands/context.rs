@@ -149,7 +149,7 @@ fn text(document: &Document) -> String {
     }
     if !document.diagnostics.is_empty() {
         out.push('\n');
-        out.push_str(&diagnostics_text(&document.diagnostics));
+        out.push_str(&diagnostics_text(&document.diagnostics, 1));
     }
     out
 }

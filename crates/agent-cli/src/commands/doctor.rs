@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use session_model::{
     ContextRules, Diagnostic, DiagnosticKind, Diagnostics, EntryId, RoleOrder, Severity,
-    build_context, check_pairs,
+    build_context, check_pairs, check_refusals,
 };
 
 use session_import::{Examined, Format, Input, Target, examine, export};
@@ -15,7 +15,7 @@ use session_store::{SessionFile, check_new};
 use tempfile::SpooledTempFile;
 
 use crate::commands::output::{migrated_tree, write_spooled};
-use crate::commands::{Outcome, diagnostics_text};
+use crate::commands::{Outcome, SHOWN_DIAGNOSTICS, diagnostics_text};
 use crate::error::Error;
 use crate::files::{open_bytes, read_bytes};
 use crate::options::Global;
@@ -93,6 +93,8 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
         found.line = entry.map(|entry| tree.line(entry));
     }
     diagnostics.extend(paired);
+    diagnostics.extend(tree.stale_leaf());
+    diagnostics.extend(check_refusals(&context));
     diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
     refuse_failed_reads(tree, &session.path)?;
     let diagnostics = diagnostics.into_vec();
@@ -111,7 +113,7 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
     let mut text = heading(&format!("{entries} on {lines}"));
     text.push_str(&match worst {
         None => format!("  {}\n", styled(GOOD, "no damage")),
-        Some(_) => diagnostics_text(&diagnostics),
+        Some(_) => diagnostics_text(&diagnostics, SHOWN_DIAGNOSTICS),
     });
     if let Some(out) = &args.out {
         let repaired = match &foreign {

@@ -73,7 +73,9 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
         focus: args.focus.clone(),
     };
     let plan_for = |limits: SummarizerLimits| plan_handoff(&path, &context, &options(limits));
-    let window = global.window(models.window, context.model.as_ref(), session.tree())?;
+    let window = global
+        .window(models.window, context.model.as_ref(), session.tree())?
+        .tokens;
     let own = SummarizerLimits {
         window,
         max_output: None,

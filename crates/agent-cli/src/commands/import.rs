@@ -82,7 +82,7 @@ fn text(report: &ImportReport, args: &ImportArgs) -> String {
             usage.input, usage.cache_read, usage.cache_write, usage.output
         ),
     );
-    out.push_str(&diagnostics_text(&report.diagnostics));
+    out.push_str(&diagnostics_text(&report.diagnostics, 1));
     out
 }
 

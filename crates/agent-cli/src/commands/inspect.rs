@@ -66,7 +66,7 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
     let messages = context.messages().map(|(_, message)| &**message);
     let shares = Shares::of(messages, counter);
     let measure = measure(&path, &context, profile);
-    let threshold = threshold(window, &settings.compaction, &profile.rules());
+    let threshold = threshold(window.tokens, &settings.compaction, &profile.rules());
 
     let mut by_type: BTreeMap<&str, usize> = BTreeMap::new();
     for index in tree.indices() {
@@ -110,7 +110,8 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
             "billed_tokens": measure.billed,
             "estimated_tokens": measure.estimated,
             "tokens_by_category": categories,
-            "window": window,
+            "window": window.tokens,
+            "window_is_assumed": window.is_assumed,
             "threshold": threshold.as_ref().map(|threshold| threshold.tokens),
             "threshold_explained": threshold.as_ref().map(|threshold| &threshold.explain),
         },
@@ -122,7 +123,8 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
         "diagnostics": diagnostics,
     });
     let bar = Bar {
-        window,
+        window: window.tokens,
+        is_assumed: window.is_assumed,
         threshold: threshold.map(|threshold| threshold.tokens),
         goes: Shares::default(),
         stays: shares,
@@ -332,7 +334,7 @@ impl Report<'_> {
             let count: u64 = self.diagnostics.iter().map(Diagnostic::count).sum();
             out.push('\n');
             out.push_str(&heading(&format!("Noticed  {count}")));
-            out.push_str(&diagnostics_text(&self.diagnostics));
+            out.push_str(&diagnostics_text(&self.diagnostics, 1));
         }
     }
 }

@@ -25,7 +25,6 @@ mod migrate;
 mod models;
 mod order;
 mod output;
-mod own_folder;
 mod pin;
 mod plan;
 mod recall;
@@ -59,12 +58,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Parser, Subcommand};
 use serde::Serialize;
 use serde_json::json;
-use session_model::{Diagnostic, SessionContext};
+use session_model::{Diagnostic, DiagnosticKind, SessionContext, Severity};
 
 use crate::commands::run::RunArgs;
 use crate::error::{Error, ErrorKind};
 use crate::options::Global;
 use crate::read_report::ReadReport;
+use crate::ui::progress;
 use agent_session::summarize::ModelReport;
 
 const AFTER_HELP: &str = "\
@@ -87,12 +87,15 @@ Nothing is changed unless --in-place is given; --out writes a copy and never ove
     after_help = AFTER_HELP,
     propagate_version = true,
     subcommand_negates_reqs = true,
-    override_usage = "agent-cli [OPTIONS]\n       agent-cli [OPTIONS] -p PROMPT\n       agent-cli [OPTIONS] COMMAND"
+    override_usage = "agent-cli [OPTIONS] [PROMPT]\n       agent-cli [OPTIONS] -p PROMPT\n       agent-cli [OPTIONS] COMMAND"
 )]
 pub struct Cli {
     /// What to do with session files.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// What you say first, in several words; without a terminal as with -p.
+    #[arg(value_name = "PROMPT", conflicts_with = "prompt")]
+    pub(crate) message: Option<String>,
     /// Options of a running session.
     #[command(flatten)]
     pub(crate) run: RunArgs,
@@ -141,6 +144,13 @@ impl Outcome {
         }
     }
 
+    /// Returns what people are told, without styles.
+    #[cfg(feature = "tui")]
+    fn plain_text(&self) -> String {
+        let text = self.nothing_to_do.as_deref().unwrap_or(&self.text);
+        anstream::adapter::strip_str(text).to_string()
+    }
+
     /// Returns the outcome as it leaves the program.
     fn filtered(mut self, global: &Global) -> Self {
         let filter = global.output_filter();
@@ -173,6 +183,13 @@ macro_rules! commands {
             fn run(&self, global: &Global) -> Result<Outcome, Error> {
                 match self {
                     $($(#[$condition])? Self::$name(args) => $module::run(args, global),)*
+                }
+            }
+
+            /// Returns its module, which people know by its name.
+            const fn name(&self) -> &'static str {
+                match self {
+                    $($(#[$condition])? Self::$name(_) => stringify!($module),)*
                 }
             }
         }
@@ -219,11 +236,26 @@ commands! {
 fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     let global = &cli.global;
     let Some(command) = &cli.command else {
+        let message = cli.message.as_deref();
+        // A word alone is a misspelt command more often than something to do.
+        if let Some(word) = message.filter(|text| !text.trim().contains(char::is_whitespace)) {
+            return Err(Error::Usage(format!(
+                "there is no command {}; --help lists them, and -p says a single word to the agent",
+                crate::ui::clean(word)
+            )));
+        }
         #[cfg(feature = "tui")]
         if terminal::is_wanted(&cli.run, global) {
-            return terminal::run(&cli.run, global);
+            return terminal::run(&cli.run, message, global);
         }
-        return run::run(&cli.run, global);
+        let prompt = message.map(str::to_owned);
+        return run::run(
+            &RunArgs {
+                prompt: prompt.or(cli.run.prompt.clone()),
+                ..cli.run.clone()
+            },
+            global,
+        );
     };
     if cli.run.are_given() {
         return Err(Error::Usage(
@@ -234,6 +266,9 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
         global.app_settings()?;
     }
+    // Those that serve programs have no end to come to.
+    let serves = ["rpc", "acp", "mcp", "hook"].contains(&command.name());
+    let _watched = (!serves).then(|| progress::watch(command.name()));
     reported(command.run(global)?)
 }
 
@@ -381,20 +416,35 @@ fn all_diagnostics<'a>(
 /// How many diagnostics people are shown.
 const SHOWN_DIAGNOSTICS: usize = 20;
 
-/// Returns the diagnostics as text for people, or nothing when there are none.
-fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
-    let lines = diagnostics
-        .iter()
-        .take(SHOWN_DIAGNOSTICS)
-        .map(|diagnostic| {
-            let label = crate::ui::severity_label(diagnostic.severity);
-            format!("  {label} {}\n", crate::ui::clean(&diagnostic.to_string()))
-        });
-    let mut text: String = lines.collect();
-    let left = diagnostics.iter().skip(SHOWN_DIAGNOSTICS);
-    let left: u64 = left.map(Diagnostic::count).sum();
-    if left > 0 {
-        text.push_str(&format!("  ... {left} more; --json lists them\n"));
+/// Returns the diagnostics as text for people, or nothing when there are none; of those of one kind at most `each`,
+/// the last one with the number of the others.
+fn diagnostics_text(diagnostics: &[Diagnostic], each: usize) -> String {
+    let mut kinds: Vec<(Severity, DiagnosticKind, Vec<&Diagnostic>)> = Vec::new();
+    for found in diagnostics {
+        let key = (found.severity, found.kind);
+        match kinds
+            .iter_mut()
+            .find(|(severity, kind, _)| (*severity, *kind) == key)
+        {
+            Some((_, _, of_kind)) => of_kind.push(found),
+            None => kinds.push((found.severity, found.kind, vec![found])),
+        }
+    }
+    let mut text = String::new();
+    for (severity, _, of_kind) in kinds {
+        let label = crate::ui::severity_label(severity);
+        let shown = each.min(of_kind.len());
+        for (place, found) in of_kind[..shown].iter().enumerate() {
+            let others = of_kind[shown..].iter().map(|found| found.count());
+            let others: u64 = others.sum();
+            let more = match others {
+                0 => String::new(),
+                _ if place + 1 < shown => String::new(),
+                others => format!("  (and {others} more of this kind; --json lists them)"),
+            };
+            let found = crate::ui::clean(&found.to_string());
+            text.push_str(&format!("  {label} {found}{more}\n"));
+        }
     }
     text
 }

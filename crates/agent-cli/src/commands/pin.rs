@@ -87,7 +87,9 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let tree = opened.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, profile.context_rules());
-    let window = global.window(args.window.given(), context.model.as_ref(), tree)?;
+    let window = global
+        .window(args.window.given(), context.model.as_ref(), tree)?
+        .tokens;
     let threshold = threshold(window, &settings, &profile.rules());
     let budget = settings.pins.budget(window, threshold.as_ref());
     let pins = Pins::of(&path, budget, profile.counter());

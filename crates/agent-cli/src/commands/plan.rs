@@ -157,7 +157,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         path: &path,
         context: &context,
         args,
-        window,
+        window: window.tokens,
         global,
     };
     let (planned, found) = order.first(|strategy| {
@@ -170,6 +170,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let diagnostics = all_diagnostics(&session.decoded.diagnostics, &context);
     document["diagnostics"] = json!(diagnostics);
     document["passed_over"] = json!(order.passed);
+    document["window_is_assumed"] = json!(window.is_assumed);
     planned.refuse_small_window()?;
     let notes = [found.notes(), order::notes(&order.passed)].concat();
     let outcome = match planned {

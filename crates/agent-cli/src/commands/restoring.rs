@@ -6,7 +6,6 @@ use std::sync::Arc;
 use compaction_core::{CompactionPlan, RestoreInput, Strategy, touched_files};
 use serde_json::{Value, json};
 
-use crate::commands::own_folder::Around;
 use crate::commands::plan::Planning;
 use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::policies;
@@ -16,6 +15,7 @@ use crate::models::block_on;
 use crate::options::Global;
 use agent_session::restoring::{Disk, Stopped, unseen};
 use agent_session::rights::redactor;
+use agent_tools::Around;
 use agent_tools::approval::{ApprovalStore, Approvals};
 use session_store::catalog::{is_kept, sessions_root};
 

@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agent_session::runtime::Snapshot;
-use agent_tui::{Choice, Ended, Host, Next, Options, Theme};
+use agent_session::runtime::{Command, Snapshot};
+use agent_tui::{Choice, Ended, Host, Listed, Next, Options, Theme, Where};
 use llm_providers::catalog::ModelInfo;
 use serde_json::json;
 use session_model::text::first_line;
+use session_store::{Delivery, Prompt};
 
 use crate::commands::Outcome;
 use crate::commands::export::write_page;
 use crate::commands::run::{
-    Prepared, ResumeCommand, RunArgs, User, check_session, for_runs, other_models,
+    Prepared, ResumeCommand, RunArgs, User, check_session, for_runs, other_models, plays_the_user,
+    run as run_without_terminal,
 };
-use crate::commands::{hooks, user_commands, welcome};
+use crate::commands::servers::ServersArgs;
+use crate::commands::{approvals, config, hooks, servers, user_commands, welcome};
 use crate::error::Error;
 use crate::models::{NO_MODEL, block_on, usable_catalog};
 use crate::options::Global;
@@ -30,11 +33,18 @@ const FIRST: usize = 120;
 /// Returns whether the arguments and the place where the program runs ask for the terminal.
 pub(super) fn is_wanted(args: &RunArgs, global: &Global) -> bool {
     let asks_for_text = args.prompt.is_some() || args.mode.is_some() || global.json;
-    !asks_for_text && std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+    let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    is_terminal && !asks_for_text && !plays_the_user(args)
 }
 
-pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
+/// Runs sessions until the user leaves; `message` is what the user says first.
+pub(super) fn run(
+    args: &RunArgs,
+    message: Option<&str>,
+    global: &Global,
+) -> Result<Outcome, Error> {
     let mut args = args.clone();
+    args.prompt = message.map(str::to_owned);
     // The script of the tour is there as long as it is played.
     let mut _tour = None;
     loop {
@@ -54,10 +64,16 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
             }
             Err(error) => return Err(for_runs(error)),
         };
+        if !prepared.due.is_empty() {
+            // The script plays the user from here on.
+            drop(prepared);
+            return run_without_terminal(&args, global);
+        }
         let next = match run_one(prepared, &args, global)? {
             Next::Quit => return Ok(Outcome::done(&json!({}), String::new())),
             next => next,
         };
+        args.prompt = None;
         args = match next {
             Next::Resume(name) => resuming(args, name),
             Next::New | Next::Quit => other(args),
@@ -106,8 +122,15 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
         }),
         host: Arc::new(host),
         commands: user_commands::of_process(&prepared.cwd, global)?,
+        meanings: config::meanings(),
         cancel: crate::cancel::token(),
-        opening: None,
+        opening: prepared.prompt.map(|text| Command::Prompt {
+            prompt: Prompt {
+                text,
+                images: Vec::new(),
+            },
+            delivery: Delivery::Prompt,
+        }),
     };
     let run = agent_tui::run(prepared.session, prepared.handle, prepared.events, options);
     let ended = block_on(run)?;
@@ -140,9 +163,25 @@ struct Program {
 }
 
 impl Host for Program {
-    fn sessions(&self) -> Result<Vec<Choice>, String> {
-        let found = sessions(self.args.session_dir.as_deref(), &self.folder);
+    fn sessions(&self, wanted: Where) -> Result<Vec<Choice>, String> {
+        let folder = (wanted == Where::Here).then_some(&*self.folder);
+        let found = sessions(self.args.session_dir.as_deref(), folder);
         found.map_err(|error| error.to_string())
+    }
+
+    fn prompts(&self) -> Vec<String> {
+        // Without them there is less to choose from, and nothing else.
+        let finder = finder(self.args.session_dir.as_deref());
+        let prompts = finder
+            .ok()
+            .and_then(|finder| finder.prompts(&self.folder).ok());
+        prompts.unwrap_or_default()
+    }
+
+    fn save(&self, name: &str, value: &str) -> Result<String, String> {
+        let saved = config::save(name, value, &self.global);
+        let (_, text) = saved.map_err(|error| error.to_string())?;
+        Ok(format!("-- {text}"))
     }
 
     fn check_session(&self, name: &str) -> Result<(), String> {
@@ -150,8 +189,19 @@ impl Host for Program {
         check_session(&args, &self.global).map_err(|error| error.to_string())
     }
 
-    fn hooks(&self) -> Result<String, String> {
-        hooks::listed(&self.global).map_err(|error| error.to_string())
+    fn list(&self, listed: Listed) -> Result<String, String> {
+        let global = &self.global;
+        let folder = self.folder.clone();
+        let outcome = match listed {
+            Listed::Hooks => hooks::list::run(global),
+            Listed::Permissions => approvals::listed(folder, global),
+            Listed::Servers => {
+                let cwd = Some(folder);
+                servers::run(&ServersArgs { cwd }, global)
+            }
+        };
+        let text = outcome.map(|outcome| outcome.filtered(global).plain_text());
+        text.map_err(|error| error.to_string())
     }
 
     fn export(&self, session: &Snapshot, file: Option<&str>) -> Result<String, String> {
@@ -198,9 +248,9 @@ fn models(settings: &AppSettings) -> Result<Vec<String>, Error> {
     Ok(models.map(ModelInfo::full_name).collect())
 }
 
-/// Returns the sessions of every agent in the project of a folder, the last written first.
-fn sessions(session_dir: Option<&Path>, folder: &Path) -> Result<Vec<Choice>, Error> {
-    let found = finder(session_dir)?.list(None, Some(folder))?;
+/// Returns the sessions of every agent in the project of a folder, or in all, the last written first.
+fn sessions(session_dir: Option<&Path>, folder: Option<&Path>) -> Result<Vec<Choice>, Error> {
+    let found = finder(session_dir)?.list(None, folder)?;
     let choices = found.into_iter().map(|found| {
         let row = &found.row;
         let said = row.name.as_ref().or(row.first_prompt.as_ref());
@@ -212,7 +262,14 @@ fn sessions(session_dir: Option<&Path>, folder: &Path) -> Result<Vec<Choice>, Er
         Choice {
             key: row.locator.to_string(),
             text: first_line(said, FIRST),
-            about: clean(&format!("{}  {written}  {size}{open}", found.agent)),
+            about: clean(&format!(
+                "{}  {written}  {size}{open}{}",
+                found.agent,
+                match folder {
+                    Some(_) => String::new(),
+                    None => format!("  {}", row.cwd),
+                }
+            )),
         }
     });
     Ok(choices.collect())

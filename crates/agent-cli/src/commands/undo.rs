@@ -9,13 +9,16 @@ use crate::commands::{Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
-use agent_session::undoable::{REDO, UNDO, id_of, newest_redoable, newest_undoable};
+use agent_session::undoable::{NoUndo, REDO, UNDO, Whose, id_of, newest_redoable, undoable};
 
-/// Go back to before the newest compaction or change of branch.
+/// Go back to before the newest compaction or change of branch that agent-cli wrote.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
     #[command(flatten)]
     pub session: SessionArgs,
+    /// Go back also where another program wrote the newest.
+    #[arg(long)]
+    pub any: bool,
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -24,7 +27,7 @@ pub struct UndoArgs {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// To before what is undone.
-    Undo,
+    Undo(Whose),
     /// To where the session stood before the undo.
     Redo,
 }
@@ -35,12 +38,15 @@ struct Step {
     of: EntryId,
     /// `compaction`, `pruning` or `branch`.
     kind: &'static str,
+    /// Whose it is, where an undo takes it back.
+    is_ours: Option<bool>,
     to: Leaf,
     left_behind: Vec<EntryId>,
 }
 
 pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
-    move_leaf(Direction::Undo, &args.session, &args.output, global)
+    let whose = if args.any { Whose::Any } else { Whose::Ours };
+    move_leaf(Direction::Undo(whose), &args.session, &args.output, global)
 }
 
 /// Undoes or redoes the newest step.
@@ -51,7 +57,7 @@ pub(super) fn move_leaf(
     global: &Global,
 ) -> Result<Outcome, Error> {
     let (reason, done, arrived) = match direction {
-        Direction::Undo => (UNDO, "undone", "back at"),
+        Direction::Undo(_) => (UNDO, "undone", "back at"),
         Direction::Redo => (REDO, "redone", "forward to"),
     };
     let destination = output.destination(reason)?;
@@ -61,18 +67,23 @@ pub(super) fn move_leaf(
     let path = tree.path(session.leaf(tree)?);
     let id_at = |place: usize| EntryId::new(tree.id(path.entries()[place]));
     let found = match direction {
-        Direction::Undo => newest_undoable(&path)
-            .map(|found| Step {
-                of: id_at(found.place),
-                kind: found.kind,
-                to: found.back_to,
-                left_behind: (found.place + 1..path.entries().len()).map(id_at).collect(),
-            })
-            .ok_or_else(|| "no compaction, pruning or change of branch on the path".to_owned()),
+        Direction::Undo(whose) => match undoable(&path, whose, "give --any") {
+            Err(error @ NoUndo::NotOurs { .. }) => return Err(Error::Usage(error.to_string())),
+            found => found
+                .map(|found| Step {
+                    of: id_at(found.place),
+                    kind: found.kind,
+                    is_ours: Some(found.is_ours),
+                    to: found.back_to,
+                    left_behind: (found.place + 1..path.entries().len()).map(id_at).collect(),
+                })
+                .map_err(|error| error.to_string()),
+        },
         Direction::Redo => newest_redoable(&path)
             .map(|found| Step {
                 of: found.redone,
                 kind: found.kind,
+                is_ours: None,
                 to: found.forward_to,
                 left_behind: Vec::new(),
             })
@@ -88,7 +99,7 @@ pub(super) fn move_leaf(
     let tokens_at = |leaf: Leaf| {
         let path = tree.path(leaf);
         let context = build_context(&path, profile.context_rules());
-        measure(&path, &context, profile).tokens
+        measure(&path, &context, profile).estimated
     };
     let to = id_of(tree, step.to);
     let (before, after) = (tokens_at(path.leaf()), tokens_at(step.to));
@@ -103,16 +114,22 @@ pub(super) fn move_leaf(
         "diagnostics": opened.diagnostics(),
     });
     document[done] = json!(step.of);
-    if direction == Direction::Undo {
+    if let Some(is_ours) = step.is_ours {
         document["left_behind"] = json!(step.left_behind);
+        document["is_ours"] = json!(is_ours);
     }
     let verb = if ids.is_empty() { "would be " } else { "" };
     let what = match step.kind {
         "branch" => "change of branch",
         other => other,
     };
+    let whose = match step.is_ours {
+        Some(true) => " of agent-cli",
+        Some(false) => " of another program",
+        None => "",
+    };
     let headline = format!(
-        "{verb}{done}: {what} {}   {} -> {} tokens",
+        "{verb}{done}: {what} {}{whose}   {} -> {} tokens",
         clean(&step.of),
         tokens(before),
         tokens(after)

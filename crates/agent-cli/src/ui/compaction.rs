@@ -1,8 +1,9 @@
 //! The card of a compaction: before and after, what was kept, how to undo it.
 
 use compaction_core::{AppliedCompaction, CompactionPlan, Disposition, TokenCount, prose_of};
-use session_model::SessionContext;
+use session_model::{EntryId, SessionContext};
 
+use crate::options::Window;
 use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::plan::shares;
 use crate::ui::writing::{account, author};
@@ -15,9 +16,9 @@ use agent_session::wording::your_messages;
 /// What the card shows in addition to the plan and its outcome.
 pub struct CardFacts<'a> {
     /// The window.
-    pub window: TokenCount,
-    /// Where the result is, as a person would name it again; `None` for a dry run.
-    pub written_to: Option<&'a str>,
+    pub window: Window,
+    /// Where the result is, as a person would name it again, and its entry; `None` for a dry run.
+    pub written_to: Option<(&'a str, Option<&'a EntryId>)>,
     /// Seconds from reading to writing.
     pub seconds: f64,
     /// What models did.
@@ -39,7 +40,8 @@ pub fn card(
     let (goes, stays) = shares(plan, context);
     let threshold = plan.threshold.as_ref().map(|threshold| threshold.tokens);
     let before = Bar {
-        window: facts.window,
+        window: facts.window.tokens,
+        is_assumed: facts.window.is_assumed,
         threshold,
         goes,
         stays,
@@ -59,14 +61,13 @@ pub fn card(
         left.add(Category::Other, restored.tokens);
     }
     let after = Bar {
-        window: facts.window,
-        threshold,
         goes: Shares::default(),
         stays: left,
+        ..before
     };
-    let before = bar::section(&before, "Before", plan.measure.billed, width);
+    let shown = bar::section(&before, "Before", plan.measure.billed, width);
     let after = bar::section(&after, "After ", None, width);
-    let mut out = format!("{before}\n{after}\n");
+    let mut out = format!("{shown}\n{after}\n");
     out.push_str(&facts_lines(plan, applied, facts, width));
     out.push_str(&summary_lines(applied, width));
     out
@@ -164,15 +165,20 @@ fn facts_lines(
         row("messages", left);
     }
     row(
-        "lost",
+        "on disk",
         match &facts.unreadable {
-            None => "nothing: every entry is still in the file".to_owned(),
+            None => "every entry; recall finds what is out of context".to_owned(),
             Some(unreadable) => clean(unreadable),
         },
     );
     // A command that is to be copied stays on one line.
-    if let Some(path) = facts.written_to {
-        out.push_str(&format!("   read        agent-cli context {path}\n"));
+    if let Some((path, entry)) = facts.written_to {
+        if let Some(entry) = entry {
+            let entry = clean(entry);
+            out.push_str(&format!(
+                "   read        agent-cli recall {path} --read {entry}\n"
+            ));
+        }
         out.push_str(&format!(
             "   undo        agent-cli undo {path} --in-place\n"
         ));

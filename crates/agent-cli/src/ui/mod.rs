@@ -90,6 +90,7 @@ pub fn json_text(document: &serde_json::Value) -> String {
 
 /// Prints a line for the user to standard error. Whether somebody can read it does not matter to the work.
 pub fn tell(line: &str) {
+    progress::wipe();
     let _ = writeln!(anstream::stderr(), "{}", for_terminal(line));
 }
 
@@ -142,6 +143,21 @@ pub fn split_columns(text: &str, room: usize) -> (&str, &str) {
 
 /// Returns the words of a line in lines of at most `width` columns; a longer word is cut where the line ends.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for line in whole_words(text, width) {
+        let mut rest = line.as_str();
+        while !rest.is_empty() {
+            let (line, after) = split_columns(rest, width.max(2));
+            lines.push(line.to_owned());
+            rest = after;
+        }
+    }
+    lines
+}
+
+/// Returns the words of a line in lines of at most `width` columns. A longer word, such as a path, stays whole, so that it
+/// can be copied.
+fn whole_words(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {
@@ -149,14 +165,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => {
-                let mut rest = word;
-                while !rest.is_empty() {
-                    let (line, after) = split_columns(rest, width.max(2));
-                    lines.push(line.to_owned());
-                    rest = after;
-                }
-            }
+            _ => lines.push(word.to_owned()),
         }
     }
     lines
@@ -169,7 +178,7 @@ const NAMES: usize = 12;
 pub fn row(indent: &str, name: &str, text: &str) -> String {
     let room = width().saturating_sub(indent.len() + NAMES);
     let mut name = name;
-    let lines = wrapped(text, room).into_iter();
+    let lines = whole_words(text, room).into_iter();
     lines
         .map(|line| format!("{indent}{:<NAMES$}{line}\n", std::mem::take(&mut name)))
         .collect()

@@ -2,10 +2,12 @@
 
 use agent_session::wording::your_messages;
 use compaction_core::{
-    AppliedCompaction, ApplyError, CompactionPlan, Disposition, RequestKind, TokenCount,
+    AppliedCompaction, ApplyError, CompactionPlan, Disposition, RequestKind, SummaryRequest,
+    TokenCount,
 };
 use session_model::{SessionContext, without_private};
 
+use crate::options::Window;
 use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::{
     BOLD, DIM, clean, counted, first_line, ledger, restored, row, rule, styled, tokens, width,
@@ -39,14 +41,15 @@ pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Share
 pub fn compaction_text(
     plan: &CompactionPlan,
     context: &SessionContext,
-    window: TokenCount,
+    window: Window,
     extractive: &Result<AppliedCompaction, ApplyError>,
     notes: &[String],
 ) -> String {
     let width = width();
     let (goes, stays) = shares(plan, context);
     let bar = Bar {
-        window,
+        window: window.tokens,
+        is_assumed: window.is_assumed,
         threshold: plan.threshold.as_ref().map(|threshold| threshold.tokens),
         goes,
         stays,
@@ -183,11 +186,18 @@ fn first_text(context: &SessionContext, place: usize, width: usize) -> String {
     format!("\"{line}\"")
 }
 
+/// How many requests people are shown.
+const SHOWN_REQUESTS: usize = 8;
+
 /// Returns the lines that say what a model would be asked.
 fn requests(plan: &CompactionPlan) -> String {
     let counter = plan.profile.counter();
     let mut out = String::new();
-    for request in plan.requests() {
+    let requests = plan.requests();
+    let size = |request: &SummaryRequest| {
+        counter.text(&request.prompt(None)) + counter.text(&request.system)
+    };
+    for request in requests.iter().take(SHOWN_REQUESTS) {
         let name = match request.kind {
             RequestKind::History => "history",
             RequestKind::TurnPrefix => "turn prefix",
@@ -200,13 +210,21 @@ fn requests(plan: &CompactionPlan) -> String {
             1 => String::new(),
             parts => format!(" (part {} of {parts})", request.part),
         };
-        let size = counter.text(&request.prompt(None)) + counter.text(&request.system);
         let text = format!(
             "{name}{part}: {} tokens in, at most {} out",
-            tokens(size),
+            tokens(size(request)),
             tokens(request.max_output)
         );
         out.push_str(&row("  ", "request", &text));
+    }
+    if requests.len() > SHOWN_REQUESTS {
+        let all: TokenCount = requests.iter().map(size).sum();
+        let text = format!(
+            "... {} in all, {} tokens in; --json lists them",
+            requests.len(),
+            tokens(all)
+        );
+        out.push_str(&row("  ", "requests", &text));
     }
     out.push_str(&styled(
         DIM,

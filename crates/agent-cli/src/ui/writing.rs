@@ -1,33 +1,13 @@
-//! What happens while models write: one line that changes on a terminal, and a line for every failure anywhere.
+//! What happens while models write: how far they are, and a line for every failure.
 
-use std::io::{IsTerminal, Write};
-use std::time::Instant;
-
-use crate::ui::{DIM, WARN, clean, styled, tokens, width};
+use crate::ui::{DIM, WARN, clean, progress, styled, tell, tokens};
 use agent_session::summarize::{ModelReport, SummaryStep};
 use compaction_core::TokenCount;
 
 /// Tells on standard error what models do.
+#[derive(Default)]
 pub struct Writing {
-    live: bool,
-    started: Instant,
     head: String,
-    written: usize,
-    shown: bool,
-    last: Option<Instant>,
-}
-
-impl Default for Writing {
-    fn default() -> Self {
-        Self {
-            live: std::io::stderr().is_terminal(),
-            started: Instant::now(),
-            head: String::new(),
-            written: 0,
-            shown: false,
-            last: None,
-        }
-    }
 }
 
 impl Writing {
@@ -43,61 +23,20 @@ impl Writing {
                     1 => clean(candidate),
                     _ => format!("{}  part {request} of {requests}", clean(candidate)),
                 };
-                self.written = 0;
-                self.last = None;
-                self.draw();
+                progress::step(&self.head);
             }
             SummaryStep::Writing(characters) => {
-                self.written = *characters;
-                self.draw();
+                let written = tokens(TokenCount(*characters as u64 / 4));
+                progress::step(&format!("{}  ~{written} tokens", self.head));
             }
-            SummaryStep::Failed(_) => self.line("warning", &step.to_string()),
-            _ => self.line("note", &step.to_string()),
-        }
-    }
-
-    /// Draws the changing line, at most ten times a second.
-    fn draw(&mut self) {
-        let soon = self
-            .last
-            .is_some_and(|last| last.elapsed().as_millis() < 100);
-        if !self.live || soon {
-            return;
-        }
-        self.last = Some(Instant::now());
-        let written = tokens(TokenCount(self.written as u64 / 4));
-        let text = format!(
-            "{}  ~{written} tokens  {:.0} s",
-            self.head,
-            self.started.elapsed().as_secs_f64()
-        );
-        let text: String = text.chars().take(width().saturating_sub(2)).collect();
-        // Progress that cannot be shown is no reason to stop.
-        let _ = write!(anstream::stderr(), "\r\x1b[2K{}", styled(DIM, &text));
-        let _ = std::io::stderr().flush();
-        self.shown = true;
-    }
-
-    fn line(&mut self, label: &str, text: &str) {
-        self.wipe();
-        let label = match label {
-            "warning" => styled(WARN, label),
-            other => styled(DIM, other),
-        };
-        let _ = writeln!(anstream::stderr(), "{label}: {}", clean(text));
-    }
-
-    fn wipe(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let _ = write!(anstream::stderr(), "\r\x1b[2K");
+            SummaryStep::Failed(_) => line(&styled(WARN, "warning"), step),
+            _ => line(&styled(DIM, "note"), step),
         }
     }
 }
 
-impl Drop for Writing {
-    fn drop(&mut self) {
-        self.wipe();
-    }
+fn line(label: &str, step: &SummaryStep<'_>) {
+    tell(&format!("{label}: {}", clean(&step.to_string())));
 }
 
 /// Returns who wrote a summary, for the title of a card.

@@ -358,3 +358,39 @@ fn a_denied_command_does_not_run() {
     assert_eq!(editor.update("tool_call_update")["status"], "failed");
     assert_eq!(editor.client.end().0, Some(0));
 }
+
+#[test]
+fn a_server_of_the_editor_gets_nothing_of_the_users_server_of_that_name() {
+    let runs = Runs::of(WORK);
+    let own = json!({"mcpServers": {"issues": {
+        "command": "false", "args": ["their"], "env": {"THEIRS": "secret-of-the-user"}, "cwd": "/",
+        "passEnv": ["ISSUES_TOKEN"],
+    }}});
+    runs.env.write("config/settings.json", own.to_string());
+    let mut program = runs.bare(&["acp", "--provider", "scripted:script.jsonl"]);
+    program.env("ISSUES_TOKEN", "0123456789abcdef0123");
+    let mut editor = Editor::with(Client::spawn(&mut program));
+    let named = |name: &str, file: &str| {
+        let env = json!([{"name": "MINE", "value": "1"}]);
+        let write = format!("env > {file}; pwd >> {file}; echo $@ >> {file}");
+        json!({"name": name, "command": "sh", "args": ["-c", write], "env": env})
+    };
+    let servers = [
+        named("issues", "seen"),
+        named("a.b", "one"),
+        named("a_b", "other"),
+    ];
+    editor.ask(
+        "session/new",
+        &json!({"cwd": runs.env.folder(), "mcpServers": servers}),
+    );
+    assert_eq!(editor.client.end().0, Some(0));
+    for file in ["one", "other"] {
+        assert!(runs.env.path(file).exists(), "both servers are started");
+    }
+    let seen = String::from_utf8(runs.env.read("seen")).expect("text");
+    assert!(seen.contains("MINE=1"), "{seen}");
+    for theirs in ["THEIRS", "ISSUES_TOKEN", "their", "\n/\n"] {
+        assert!(!seen.contains(theirs), "{theirs}: {seen}");
+    }
+}

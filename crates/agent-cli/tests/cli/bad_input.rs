@@ -33,7 +33,7 @@ fn refused_by_all(env: &TestEnv, code: i32, session: &str) -> String {
         vec!["compact", session, "--in-place"],
         vec!["compact", session, "--out", "new.jsonl"],
         vec!["branch", session, "--to", "root", "--in-place"],
-        vec!["undo", session, "--in-place"],
+        vec!["undo", session, "--any", "--in-place"],
         vec!["redo", session, "--in-place"],
         vec!["pin", session, "--text", "keep this", "--in-place"],
         vec!["migrate", session, "--in-place"],
@@ -191,7 +191,7 @@ fn unknown_leaf() {
         vec!["tree", "s.jsonl", "--leaf", "nope"],
         vec!["plan", "s.jsonl", "--leaf", "nope"],
         vec!["compact", "s.jsonl", "--in-place", "--leaf", "nope"],
-        vec!["undo", "s.jsonl", "--in-place", "--leaf", "nope"],
+        vec!["undo", "s.jsonl", "--any", "--in-place", "--leaf", "nope"],
         vec!["redo", "s.jsonl", "--in-place", "--leaf", "nope"],
         vec!["pin", "s.jsonl", "e2", "--in-place", "--leaf", "nope"],
         vec!["branch", "s.jsonl", "--in-place", "--to", "nope"],
@@ -277,7 +277,7 @@ fn unknown_setting() {
         vec!["doctor", "s.jsonl"],
         vec!["compact", "s.jsonl", "--in-place"],
         vec!["branch", "s.jsonl", "--to", "e2", "--in-place"],
-        vec!["undo", "s.jsonl", "--in-place"],
+        vec!["undo", "s.jsonl", "--any", "--in-place"],
         vec!["migrate", "s.jsonl", "--in-place"],
         vec!["models"],
         vec!["config", "show"],
@@ -375,7 +375,11 @@ fn out_never_overwrites() {
         &["branch", "s.jsonl", "--to", "e2", "--out", "there.jsonl"],
     );
     assert_snapshot!(said, @"error: there.jsonl exists; --out never overwrites, choose another name");
-    let said = refused(&env, 2, &["undo", "s.jsonl", "--out", "there.jsonl"]);
+    let said = refused(
+        &env,
+        2,
+        &["undo", "s.jsonl", "--any", "--out", "there.jsonl"],
+    );
     assert_snapshot!(said, @"error: there.jsonl exists; --out never overwrites, choose another name");
 }
 
@@ -384,7 +388,11 @@ fn out_never_overwrites() {
 fn out_does_not_follow_a_link() {
     let env = TestEnv::sample();
     std::os::unix::fs::symlink("nowhere", env.path("link.jsonl")).expect("a link");
-    let said = refused(&env, 2, &["undo", "s.jsonl", "--out", "link.jsonl"]);
+    let said = refused(
+        &env,
+        2,
+        &["undo", "s.jsonl", "--any", "--out", "link.jsonl"],
+    );
     assert_snapshot!(said, @"error: link.jsonl exists; --out never overwrites, choose another name");
 }
 
@@ -395,7 +403,7 @@ fn standard_input_in_place() {
     for arguments in [
         vec!["compact", "-", "--in-place"],
         vec!["branch", "-", "--to", "e2", "--in-place"],
-        vec!["undo", "-", "--in-place"],
+        vec!["undo", "-", "--any", "--in-place"],
         vec!["migrate", "-", "--in-place"],
     ] {
         // Nothing is read, so nothing may be written to the pipe either.
@@ -420,10 +428,13 @@ fn locked_session() {
     assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by process [PID]; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork");
     let branch = ["branch", "s.jsonl", "--to", "e2", "--in-place"];
     assert_eq!(refused(&env, 4, &branch), said);
-    assert_eq!(refused(&env, 4, &["undo", "s.jsonl", "--in-place"]), said);
+    assert_eq!(
+        refused(&env, 4, &["undo", "s.jsonl", "--any", "--in-place"]),
+        said
+    );
     // Readers and copies do not wait.
     env.run(&["inspect", "s.jsonl"]).success();
-    env.run(&["undo", "s.jsonl", "--out", "copy.jsonl"])
+    env.run(&["undo", "s.jsonl", "--any", "--out", "copy.jsonl"])
         .success();
     lock.unlock().expect("the lock is given back");
     env.run(&compact).success();
@@ -438,7 +449,7 @@ fn a_link_is_locked_with_its_target() {
     env.write("s.jsonl.lock", "");
     let lock = std::fs::File::open(env.path("s.jsonl.lock")).expect("the lock file");
     lock.lock().expect("the lock");
-    let said = refused(&env, 4, &["undo", "link.jsonl", "--in-place"]);
+    let said = refused(&env, 4, &["undo", "link.jsonl", "--any", "--in-place"]);
     assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork");
 }
 
@@ -457,7 +468,8 @@ fn locked_migration() {
 fn a_lock_file_that_nobody_holds_does_not_block() {
     let env = TestEnv::sample();
     env.write("s.jsonl.lock", "999999");
-    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+        .success();
     assert_eq!(env.names(), ["s.jsonl"]);
 }
 
@@ -465,7 +477,7 @@ fn a_lock_file_that_nobody_holds_does_not_block() {
 const WRITES: [&[&str]; 3] = [
     &["compact", "s.jsonl", "--in-place"],
     &["branch", "s.jsonl", "--to", "e2", "--in-place"],
-    &["undo", "s.jsonl", "--in-place"],
+    &["undo", "s.jsonl", "--any", "--in-place"],
 ];
 
 /// Checks that whatever writes the session in place refuses what stands where its lock belongs.
@@ -537,7 +549,8 @@ fn an_empty_lock_file_and_one_with_a_process_id_are_taken() {
     for content in ["", "1", "18446744073709551615"] {
         let env = TestEnv::sample();
         env.write("s.jsonl.lock", content);
-        env.run(&["undo", "s.jsonl", "--in-place"]).success();
+        env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+            .success();
         assert_eq!(env.names(), ["s.jsonl"], "{content:?}");
     }
 }
@@ -545,7 +558,11 @@ fn an_empty_lock_file_and_one_with_a_process_id_are_taken() {
 #[test]
 fn out_in_a_folder_that_is_not_there() {
     let env = TestEnv::sample();
-    let said = refused(&env, 1, &["undo", "s.jsonl", "--out", "new/s.jsonl"]);
+    let said = refused(
+        &env,
+        1,
+        &["undo", "s.jsonl", "--any", "--out", "new/s.jsonl"],
+    );
     assert_snapshot!(said, @"error: cannot write new/s.jsonl: no such folder; make it first, or write elsewhere with --out");
 }
 
@@ -554,7 +571,11 @@ fn out_in_a_folder_that_is_not_there() {
 #[test]
 fn out_where_nobody_can_write() {
     let env = TestEnv::sample();
-    let said = refused(&env, 1, &["undo", "s.jsonl", "--out", "/proc/s.jsonl"]);
+    let said = refused(
+        &env,
+        1,
+        &["undo", "s.jsonl", "--any", "--out", "/proc/s.jsonl"],
+    );
     assert_snapshot!(said, @"error: cannot write /proc/s.jsonl: no such folder; make it first, or write elsewhere with --out");
 }
 
@@ -592,11 +613,17 @@ fn read_only_folder_for_who_is_not_root() {
         return;
     }
     let before = std::fs::read(folder.join("s.jsonl")).expect("the session");
-    let in_place = refused(&env, 1, &["undo", "folder/s.jsonl", "--in-place"]);
+    let in_place = refused(&env, 1, &["undo", "folder/s.jsonl", "--any", "--in-place"]);
     let out = refused(
         &env,
         1,
-        &["undo", "folder/s.jsonl", "--out", "folder/new.jsonl"],
+        &[
+            "undo",
+            "folder/s.jsonl",
+            "--any",
+            "--out",
+            "folder/new.jsonl",
+        ],
     );
     let names = std::fs::read_dir(&folder).expect("the folder").count();
     let after = std::fs::read(folder.join("s.jsonl")).expect("the session");
@@ -620,9 +647,9 @@ fn read_only_file_system() {
     env.session("folder/s.jsonl", SAMPLE);
     let before = env.read("folder/s.jsonl");
     let script = "mount --bind folder folder && mount -o remount,ro,bind folder || exit 99
-        $program undo folder/s.jsonl --in-place; echo $?
-        $program undo folder/s.jsonl --out folder/new.jsonl; echo $?
-        $program undo folder/s.jsonl --out new.jsonl >/dev/null; echo $?
+        $program undo --any folder/s.jsonl --in-place; echo $?
+        $program undo --any folder/s.jsonl --out folder/new.jsonl; echo $?
+        $program undo --any folder/s.jsonl --out new.jsonl >/dev/null; echo $?
         ls folder";
     let Some(output) = in_own_mounts(&env, script) else {
         return;
@@ -681,7 +708,7 @@ fn full_disk_from_the_first_byte() {
     let env = TestEnv::new();
     session_that_nearly_fills_its_block(&env);
     let blocks = env.read("s.jsonl").len() / 512;
-    let undo = ["undo", "s.jsonl", "--in-place"];
+    let undo = ["undo", "s.jsonl", "--any", "--in-place"];
     let output = unchanged_by(&env, || with_file_limit(&env, blocks, &undo));
     assert_snapshot!(checked(&output, 1), @"error: cannot append to s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or write elsewhere with --out");
 }
@@ -715,8 +742,8 @@ fn full_file_system() {
     let script = "mount -t tmpfs -o size=64k,nr_inodes=20 tmpfs disk || exit 99
         cp s.jsonl disk/s.jsonl
         cat /dev/zero > disk/filler 2>/dev/null
-        $program undo disk/s.jsonl --in-place; echo $?
-        $program undo disk/s.jsonl --out disk/new.jsonl; echo $?
+        $program undo --any disk/s.jsonl --in-place; echo $?
+        $program undo --any disk/s.jsonl --out disk/new.jsonl; echo $?
         cmp s.jsonl disk/s.jsonl; echo $?
         ls -A disk";
     let Some(output) = in_own_mounts(&env, script) else {
@@ -754,7 +781,7 @@ fn f13_printing_errors_and_notes_to_a_full_disk_changes_no_exit_code() {
     env.write("bad.jsonl", "{\n");
     let plan = [
         ["inspect", "s.jsonl", "--json"],
-        ["undo", "s.jsonl", "--dry-run"],
+        ["plan", "s.jsonl", "--json"],
         ["inspect", "bad.jsonl", "--json"],
         ["inspect", "none.jsonl", "--json"],
         ["inspect", "s.jsonl", "--wrong"],
@@ -830,7 +857,7 @@ fn ctrl_c_ends_what_computes() {
 #[test]
 fn cancelling_changes_nothing() {
     let env = TestEnv::sample();
-    let output = interrupted(&env, &["undo", "-", "--out", "new.jsonl"], 0);
+    let output = interrupted(&env, &["undo", "-", "--any", "--out", "new.jsonl"], 0);
     assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
 }
 

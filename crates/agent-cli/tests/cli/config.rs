@@ -335,7 +335,7 @@ fn help_of_config() {
     assert_snapshot!(shown(&env.run(&["config", "-h"])), @"
     exit 0
     --- stdout
-    Show the settings, where each value comes from, and what there is to set
+    Show and change the settings, where each value comes from, and what there is to set
 
     Usage: agent-cli config [OPTIONS] <COMMAND>
 
@@ -344,6 +344,7 @@ fn help_of_config() {
       path     List the files that settings are read from, and whether they are there
       schema   Print the JSON Schema of settings.json, for editors
       explain  Say what a setting means, what it may be, what it is and why; without KEY list all
+      set      Write a setting into the user's file, which stays as it is otherwise
       help     Print this message or the help of the given subcommand(s)
 
     Options:
@@ -370,4 +371,42 @@ fn settings_are_read_once_per_process() {
     let arguments = ["plan", "s.jsonl", "--settings", "/dev/stdin"];
     let output = env.run_on(order.as_bytes(), &arguments);
     assert_eq!(output.code, Some(0), "{output}");
+}
+
+#[test]
+fn a_setting_is_written_and_all_else_in_the_file_stays() {
+    let env = TestEnv::sample();
+    let file = "config/settings.json";
+    env.write(file, "{\n  // mine\n  \"model\": \"openai/gpt-5\",\n  \"compaction\": { \"idleEnabled\": true }\n}\n");
+    let set = |key: &str, value: &str| env.run(&["config", "set", key, value]);
+    set("compaction.keepRecentTokens", "9000").success();
+    set("models.\"a/b-1.0\".window", "32000").success();
+    set("model", "null").success();
+    let text = String::from_utf8(env.read(file)).expect("text");
+    assert_snapshot!(text, @r#"
+    {
+      // mine
+      "compaction": { "idleEnabled": true, "keepRecentTokens": 9000 },
+      "models": {
+        "a/b-1.0": {
+          "window": 32000
+        }
+      }
+    }
+    "#);
+    let shown = env.json(&["config", "show", "compaction.keepRecentTokens"]);
+    assert_eq!(shown["settings"][0]["value"], 9000);
+    // What cannot be used is not written.
+    for (key, value) in [
+        ("compaction.keepRecentTokens", "many"),
+        ("compaction.keepRecent", "1"),
+        ("model", "7"),
+    ] {
+        let output = set(key, value);
+        assert_eq!(output.code, Some(2), "{output}");
+    }
+    assert_eq!(env.read(file), text.into_bytes());
+    let fresh = TestEnv::new();
+    let output = fresh.run(&["config", "set", "terminal.theme", "light"]);
+    assert_snapshot!(output.success(), @r#"terminal.theme = "light", in [DIR]/config/settings.json"#);
 }

@@ -160,7 +160,7 @@ fn commands_that_write_make_a_copy_or_refuse() {
     let mut said = String::new();
     for command in [
         &["compact", "claude.jsonl", "--in-place"][..],
-        &["undo", "claude.jsonl", "--in-place"],
+        &["undo", "claude.jsonl", "--any", "--in-place"],
         &["migrate", "claude.jsonl", "--in-place"],
         &["migrate", "claude.jsonl", "--out", "migrated.jsonl"],
         &["pin", "claude.jsonl", "--text", "x", "--in-place"],
@@ -220,7 +220,7 @@ fn compressed_rollouts_are_read_and_forks_find_their_base_in_one() {
     );
     let from_pipe = env.run_on(&packed(bytes), &["inspect", "-", "--json"]);
     assert_eq!(from_pipe.json()["format"], "codex");
-    let output = env.run(&["undo", "packed.jsonl.zst", "--in-place"]);
+    let output = env.run(&["undo", "packed.jsonl.zst", "--any", "--in-place"]);
     assert!(
         output
             .stderr
@@ -292,9 +292,8 @@ fn exports_name_what_is_lost_and_how_to_resume() {
                   branch 8, entry of type context_edit 1, entry of type custom 2,
                   entry of type session_info 1, thinking 1, tokens of an answer 4
       resume      move it to
-                  ~/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-01-24cbff7f-
-                  1da7-8c30-8afd-3bc4dc12ea29.jsonl, then run codex resume
-                  24cbff7f-1da7-8c30-8afd-3bc4dc12ea29
+                  ~/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-01-24cbff7f-1da7-8c30-8afd-3bc4dc12ea29.jsonl,
+                  then run codex resume 24cbff7f-1da7-8c30-8afd-3bc4dc12ea29
     ");
     assert_snapshot!(env.run(&["export", "claude.jsonl", "--to", "opencode", "--out", "opencode-new.json"]), @"
     exit 0

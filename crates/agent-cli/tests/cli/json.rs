@@ -96,7 +96,7 @@ fn done() {
             "--in-place",
             "--summarize",
         ],
-        vec!["undo", "s.jsonl", "--in-place"],
+        vec!["undo", "s.jsonl", "--any", "--in-place"],
         vec!["pin", "s.jsonl", "--text", "keep this", "--in-place"],
         vec!["pin", "s.jsonl", "e2", "--dry-run"],
         vec!["pin", "s.jsonl", "--list"],
@@ -137,8 +137,8 @@ fn usage() {
             "--budget",
             "-5",
         ],
-        vec!["undo", "s.jsonl", "--out", "old.jsonl"],
-        vec!["undo", "-", "--in-place"],
+        vec!["undo", "s.jsonl", "--any", "--out", "old.jsonl"],
+        vec!["undo", "-", "--any", "--in-place"],
         vec!["redo", "s.jsonl", "--in-place", "--focus", "tests"],
         vec!["pin", "s.jsonl", "nope", "--in-place"],
         vec!["migrate", "old.jsonl", "--out", "s.jsonl"],
@@ -158,7 +158,7 @@ fn nothing_to_do() {
         vec!["compact", "small.jsonl", "--in-place"],
         vec!["compact", "small.jsonl", "--dry-run"],
         vec!["compact", "small.jsonl", "--out", "new.jsonl"],
-        vec!["undo", "small.jsonl", "--in-place"],
+        vec!["undo", "small.jsonl", "--any", "--in-place"],
         vec!["redo", "small.jsonl", "--in-place"],
         vec![
             "redo",
@@ -184,7 +184,7 @@ fn sessions_that_cannot_be_used() {
         vec!["plan", "missing.jsonl"],
         vec!["compact", "text.jsonl", "--in-place"],
         vec!["branch", "text.jsonl", "--to", "root", "--in-place"],
-        vec!["undo", "text.jsonl", "--in-place"],
+        vec!["undo", "text.jsonl", "--any", "--in-place"],
         vec!["redo", "text.jsonl", "--in-place"],
         vec!["pin", "text.jsonl", "--list"],
         vec!["migrate", "text.jsonl", "--in-place"],
@@ -196,7 +196,7 @@ fn sessions_that_cannot_be_used() {
 
 #[test]
 fn a_failure() {
-    let document = document(&["undo", "s.jsonl", "--out", "new/s.jsonl"], 1);
+    let document = document(&["undo", "s.jsonl", "--any", "--out", "new/s.jsonl"], 1);
     assert_eq!(document["error"]["kind"], "failure");
 }
 
@@ -213,7 +213,7 @@ fn diagnostics_are_in_the_document() {
         [&["plan", "s.jsonl"], &SMALL[..]].concat(),
         [&["compact", "s.jsonl", "--dry-run"], &SMALL[..]].concat(),
         vec!["branch", "s.jsonl", "--to", "e17", "--dry-run"],
-        vec!["undo", "s.jsonl", "--dry-run"],
+        vec!["undo", "s.jsonl", "--any", "--dry-run"],
         vec!["pin", "s.jsonl", "e2", "--dry-run"],
         vec!["pin", "s.jsonl", "--list"],
     ] {
@@ -227,7 +227,7 @@ fn diagnostics_are_in_the_document() {
     assert_torn(&output.json(), &doctor);
     for arguments in [
         vec!["plan", "s.jsonl"],
-        vec!["undo", "s.jsonl", "--leaf", "e1", "--dry-run"],
+        vec!["undo", "s.jsonl", "--any", "--leaf", "e1", "--dry-run"],
     ] {
         let output = env.run_with(&arguments, &["--json"]);
         let document = checked(&output, 3, &arguments);

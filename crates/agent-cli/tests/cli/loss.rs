@@ -224,7 +224,8 @@ fn each_summary_says_where_it_comes_from() {
        tokens     10 before, summary 11
     ");
     // One that was taken back is listed, and marked.
-    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+        .success();
     let undone = env.run(&["summaries", "s.jsonl", "--json"]).json();
     let rows = undone["summaries"].as_array().expect("rows");
     let on_path = rows.iter().map(|row| (&row["kind"], &row["on_path"]));

@@ -7,6 +7,7 @@ mod commands;
 mod compare;
 mod config;
 mod damage;
+mod docs;
 mod env;
 mod examples;
 mod export;

@@ -38,7 +38,7 @@ fn undo_into_the_same_file_twice_succeeds() {
     let env = TestEnv::sample();
     env.run(&[&["compact", "s.jsonl", "--in-place"][..], &SMALL].concat())
         .success();
-    let undo = ["undo", "s.jsonl", "--out", "out.jsonl"];
+    let undo = ["undo", "s.jsonl", "--any", "--out", "out.jsonl"];
     env.run(&undo).success();
     let written = env.read("out.jsonl");
     env.run(&undo).success();

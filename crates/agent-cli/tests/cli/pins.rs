@@ -231,7 +231,8 @@ fn undo_and_redo_go_back_and_forth() {
         .success();
     let after = env.messages("s.jsonl");
     for _ in 0..2 {
-        env.run(&["undo", "s.jsonl", "--in-place"]).success();
+        env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+            .success();
         assert_eq!(env.messages("s.jsonl"), before);
         let preview = env.json(&["redo", "s.jsonl", "--dry-run"]);
         assert_eq!(preview["leaf_entry_id"], json!(null));
@@ -240,8 +241,10 @@ fn undo_and_redo_go_back_and_forth() {
         assert_eq!(redone["redone"], preview["redone"]);
         assert_eq!(env.messages("s.jsonl"), after);
     }
-    env.run(&["undo", "s.jsonl", "--in-place"]).success();
-    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+        .success();
+    env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+        .success();
     env.run(&["redo", "s.jsonl", "--in-place"]).success();
     assert_eq!(env.messages("s.jsonl"), before);
     let redone = env.run(&["redo", "s.jsonl", "--in-place"]);
@@ -295,7 +298,8 @@ fn another_strategy_takes_the_place_of_the_newest_compaction() {
     // What was planned is what a plan of the session before it says.
     assert_eq!(written[1]["details"]["undoTo"], "e24");
     assert_eq!(written[1]["details"]["strategy"], "extractive");
-    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+        .success();
     assert_eq!(env.messages("s.jsonl"), before);
     // After an undo there is nothing to move.
     let document = env.json(&by("context-full", &[]));

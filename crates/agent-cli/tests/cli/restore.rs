@@ -73,7 +73,8 @@ fn everything_is_summarized_and_undone_again() {
     }
     let found = env.json(&["recall", "s.jsonl", "--read", "e2"]);
     assert!(found.to_string().contains("out_of_context"));
-    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    env.run(&["undo", "s.jsonl", "--any", "--in-place"])
+        .success();
     assert_eq!(env.messages("s.jsonl"), messages);
 }
 

@@ -290,3 +290,45 @@ fn an_address_of_an_unknown_store_is_refused() {
         );
     }
 }
+
+#[test]
+fn a_session_whose_folder_was_moved_is_offered_in_the_new_one() {
+    let env = TestEnv::new();
+    let script = "{\"script\":1,\"name\":\"s\",\"window\":16384}\n{\"answer\":{\"text\":\"hi\"}}\n{\"answer\":{\"text\":\"there\"}}\n";
+    env.write("script.jsonl", script);
+    let provider = format!("scripted:{}", env.path("script.jsonl").display());
+    let run_in = |folder: &str, arguments: &[&str]| {
+        let mut command = env.command(crate::env::BINARY);
+        let options = ["--provider", &provider, "--session-dir"];
+        command.current_dir(env.path(folder)).args(options);
+        env.output(command.arg(env.path("kept")).args(arguments))
+    };
+    env.write("before/file", "");
+    run_in("before", &["-p", "say hello"]).success();
+    std::fs::rename(env.path("before"), env.path("after")).expect("a move");
+    let refused = run_in("after", &["--continue", "-p", "more"]);
+    assert_eq!(refused.code, Some(3), "{refused}");
+    let (_, rest) = refused.stderr.split_once("--resume ").expect("a command");
+    let id = rest.split(' ').next().expect("an id");
+    let resumed = run_in("after", &["--resume", id, "--cwd", ".", "-p", "more"]);
+    assert_eq!(resumed.success().trim(), "there");
+}
+
+#[test]
+fn a_last_line_under_an_old_entry_is_reported_by_every_command() {
+    let env = TestEnv::new();
+    env.session("s.jsonl", "u:5 a:5 u:5 a:5");
+    let mut text = String::from_utf8(env.read("s.jsonl")).expect("text");
+    text.push_str("{\"type\":\"label\",\"id\":\"x\",\"parentId\":\"e1\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"targetId\":\"e1\",\"label\":\"l\"}\n");
+    env.write("s.jsonl", text);
+    let says = "3 newer messages are out of the context; branch --to e4 goes there";
+    for command in ["context", "inspect", "plan", "tree"] {
+        let output = env.run(&[command, "s.jsonl"]);
+        assert!(output.stderr.contains(says), "{output}");
+    }
+    assert_eq!(env.json(&["context", "s.jsonl"])["newer_branch"], "e4");
+    assert!(env.run(&["doctor", "s.jsonl"]).success().contains(says));
+    env.run(&["branch", "s.jsonl", "--to", "e4", "--in-place"])
+        .success();
+    assert!(!env.run(&["context", "s.jsonl"]).stderr.contains("newer"));
+}

@@ -223,10 +223,10 @@ fn f2_a_torn_pruning_changes_nothing() {
 fn f2_doctor_names_a_torn_pruning_and_undo_passes_over_it() {
     let env = session_to_prune();
     let (original, messages) = (env.read("s.jsonl"), env.messages("s.jsonl"));
-    let undone_before = env.json(&["undo", "s.jsonl", "--dry-run"]);
+    let undone_before = env.json(&["undo", "s.jsonl", "--any", "--dry-run"]);
     let prune = [&["compact", "s.jsonl", "--in-place"], &PRUNE[..]].concat();
     let (_, appended) = appended(&env, &prune);
-    let undone_after = env.json(&["undo", "s.jsonl", "--dry-run"]);
+    let undone_after = env.json(&["undo", "s.jsonl", "--any", "--dry-run"]);
     assert_eq!(undone_after["kind"], "pruning");
     let ends = appended.iter().enumerate();
     let ends = ends.filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
@@ -244,14 +244,14 @@ fn f2_doctor_names_a_torn_pruning_and_undo_passes_over_it() {
             .filter(|said| said["kind"] == "unfinished_write");
         assert_eq!(unfinished.count(), 1, "stopped at {stop}: {found:?}");
         assert_eq!(env.messages("s.jsonl"), messages, "stopped at {stop}");
-        let undone = env.json(&["undo", "s.jsonl", "--dry-run"]);
+        let undone = env.json(&["undo", "s.jsonl", "--any", "--dry-run"]);
         for key in ["kind", "undone", "leaf", "left_behind"] {
             assert_eq!(undone[key], undone_before[key], "stopped at {stop}");
         }
         // It is pruned anew, and that is undone.
         env.run(&prune).success();
         assert_ne!(env.messages("s.jsonl"), messages, "stopped at {stop}");
-        let undone = env.json(&["undo", "s.jsonl", "--in-place"]);
+        let undone = env.json(&["undo", "s.jsonl", "--any", "--in-place"]);
         assert_eq!(undone["kind"], "pruning");
         assert_eq!(env.messages("s.jsonl"), messages, "stopped at {stop}");
     }
@@ -360,7 +360,7 @@ fn the_second_writer_is_refused() {
     let want = format!("locked by process {}; wait for it", std::process::id());
     assert!(error.to_string().contains(&want), "{error}");
     // The program, too, while it is held; and both may again when it is not.
-    let undo = ["undo", "s.jsonl", "--in-place"];
+    let undo = ["undo", "s.jsonl", "--any", "--in-place"];
     assert_eq!(env.run(&undo).code, Some(4));
     drop(first);
     assert_eq!(env.names(), ["s.jsonl"]);

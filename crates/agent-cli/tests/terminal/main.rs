@@ -142,3 +142,58 @@ fn a_name_that_no_session_has_leaves_the_session_running() {
     pty.send("/quit\r");
     assert_eq!(pty.exit_code(), 0);
 }
+
+#[test]
+fn a_command_of_the_user_reaches_the_model_with_the_next_message() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let provider = script(
+        folder.path(),
+        &[
+            json!({"answer": {"text": "I see it."}}),
+            json!({"answer": {"text": "Again."}}),
+        ],
+    );
+    let mut pty = Pty::start(folder.path(), &["look at it now", "--provider", &provider]);
+    pty.wait_for("I see it.");
+    pty.send("!echo from-$((40 + 2))\r");
+    pty.wait_for("from-42");
+    pty.wait_for("ask something");
+    pty.send("/tree\r");
+    pty.wait_for("! echo from-");
+    pty.send("q");
+    pty.wait_for("ask something");
+    pty.send("/permissions\r");
+    pty.wait_for("Allowed and denied for good");
+    pty.send("q");
+    pty.send("/quit\r");
+    assert_eq!(pty.exit_code(), 0);
+    // A prompt of an earlier session is found in the next one.
+    let mut pty = Pty::start(folder.path(), &["--provider", &provider]);
+    pty.wait_for("ask something");
+    pty.send_until("\u{12}", "Prompts of before");
+    pty.wait_for("look at it now");
+    pty.send("\r");
+    pty.wait_for("> look at it now");
+    pty.send("\u{3}\u{3}");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn a_script_that_plays_the_user_runs_on_a_terminal_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let provider = script(
+        folder.path(),
+        &[
+            json!({"user": {"say": "What is there?"}}),
+            json!({"answer": {"text": "Nothing much."}}),
+        ],
+    );
+    let mut pty = Pty::start(folder.path(), &["--provider", &provider]);
+    pty.wait_for("Nothing much.");
+    assert_eq!(pty.exit_code(), 0);
+    assert!(
+        pty.transcript().contains("agent-cli --resume"),
+        "{}",
+        pty.transcript()
+    );
+}

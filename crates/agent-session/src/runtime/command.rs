@@ -1,7 +1,7 @@
 //! What a session is asked to do, and how it ended; carrying commands out.
 
 use compaction_core::{PinTarget, Strategy};
-use session_model::EntryId;
+use session_model::{BashExecution, EntryId};
 
 use crate::event::{CompactionTotals, SessionEvent, TokenUsage};
 use crate::machine::{Event, Navigation, ResumePoint, State, TurnEnd};
@@ -10,7 +10,7 @@ use crate::runtime::AgentSession;
 use crate::runtime::call::Call;
 use crate::runtime::choices::CompactionRequest;
 use crate::runtime::reply::{Ran, Refusal};
-use crate::undoable::Later;
+use crate::undoable::{Later, Whose};
 use agent_tools::approval::Decision;
 use llm_providers::Reasoning;
 use session_store::{Delivery, Locator, Prompt};
@@ -79,7 +79,7 @@ pub enum Command {
         text: Option<String>,
     },
     /// The newest compaction, pruning or move is taken back.
-    Undo,
+    Undo(Whose),
     /// What was taken back last comes again.
     Redo,
     /// Another compaction takes the place of the newest.
@@ -109,6 +109,8 @@ pub enum Command {
     SetAutomatic(bool),
     /// The model thinks so much from the next request on.
     SetReasoning(Reasoning),
+    /// A command that the user ran is added, so that the model sees it with the next message.
+    AddExecution(Box<BashExecution>),
     /// The session gets a name; an empty one takes it off.
     SetName(String),
     /// A setting of compaction or branch summaries is another one from now on, in this run.

@@ -5,9 +5,9 @@ use llm_providers::{Reasoning, Tool};
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, AssistantMessage, Content, ContextEditDraft, EntryBody, EntryDraft, EntryId,
-    LabelDraft, Leaf, MessageDraft, SessionInfoDraft, StopReason, SystemMessage, UserMessage,
-    current_system,
+    AgentMessage, AssistantMessage, BashExecution, Content, ContextEditDraft, EntryBody,
+    EntryDraft, EntryId, LabelDraft, Leaf, MessageDraft, SessionInfoDraft, StopReason,
+    SystemMessage, UserMessage, current_system,
 };
 
 use crate::event::{SessionEvent, TokenUsage, stop_reason_name};
@@ -251,6 +251,18 @@ impl AgentSession {
             edit.into()
         });
         edit.into_iter().collect()
+    }
+
+    /// Adds a command that the user ran.
+    pub(super) async fn add_execution(
+        &mut self,
+        execution: BashExecution,
+    ) -> Result<Reply, Refusal> {
+        self.require_idle().await?;
+        let entry = message_entry(AgentMessage::BashExecution(execution))?;
+        self.append(vec![entry]).await?;
+        self.report_context();
+        Ok(Reply::Done {})
     }
 
     /// Gives the session a name, or takes it off.

@@ -1,6 +1,8 @@
 //! Where the events of a session go, and what is added up on the way.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use compaction_core::Restored;
 use hooks::HookFailure;
@@ -19,8 +21,16 @@ pub(super) struct Events {
     sender: EventSender,
     redactor: Arc<Redactor>,
     spent: Arc<Mutex<Spent>>,
-    /// Questions that wait for an answer.
-    questions: Arc<Mutex<Vec<Question>>>,
+    questions: Arc<Mutex<Questions>>,
+}
+
+/// The questions of a run.
+#[derive(Default)]
+struct Questions {
+    /// Those that wait for an answer, and since when.
+    waiting: Vec<(Question, Instant)>,
+    /// How long calls waited for theirs.
+    waited: BTreeMap<String, Duration>,
 }
 
 /// What a run has taken.
@@ -131,13 +141,17 @@ impl Events {
 
     /// Tells of a question whether a call may run.
     pub fn approval(&self, approval_event: ApprovalEvent<'_>) {
-        let mut questions = self
-            .questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut questions = self.lock_questions();
         match approval_event {
-            ApprovalEvent::Asked(question) => questions.push(question.clone()),
-            ApprovalEvent::Ended(question, _) => questions.retain(|asked| asked != question),
+            ApprovalEvent::Asked(question) => {
+                questions.waiting.push((question.clone(), Instant::now()));
+            }
+            ApprovalEvent::Ended(question, _) => {
+                let Questions { waiting, waited } = &mut *questions;
+                for (_, since) in waiting.extract_if(.., |(asked, _)| asked == question) {
+                    *waited.entry(question.call_id.clone()).or_default() += since.elapsed();
+                }
+            }
             ApprovalEvent::NotRemembered(_) => {}
         }
         drop(questions);
@@ -159,11 +173,23 @@ impl Events {
 
     /// Returns the questions that wait for an answer, the oldest first.
     pub fn questions(&self) -> Vec<Question> {
-        let questions = self
-            .questions
+        let questions = self.lock_questions();
+        let waiting = questions.waiting.iter();
+        waiting.map(|(question, _)| question.clone()).collect()
+    }
+
+    /// Returns how long a call that has ended waited for the user's answer.
+    pub fn take_waited(&self, call_id: &str) -> Duration {
+        self.lock_questions()
+            .waited
+            .remove(call_id)
+            .unwrap_or_default()
+    }
+
+    fn lock_questions(&self) -> MutexGuard<'_, Questions> {
+        self.questions
             .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        questions.clone()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds what an answer took.

@@ -103,6 +103,8 @@ pub struct Undone {
     pub undone: String,
     /// `compaction`, `pruning` or `branch`.
     pub kind: &'static str,
+    /// Whether agent-cli wrote it; otherwise another program did.
+    pub is_ours: bool,
     /// The leaf now; none before everything.
     pub leaf: Option<String>,
     /// The leaf before.

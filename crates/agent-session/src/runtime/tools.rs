@@ -163,6 +163,9 @@ impl Batch {
         } else {
             self.allowed(call, &arguments).await
         };
+        // The time that the user thought is not the call's.
+        let waited = self.events.take_waited(&call.id);
+        let took = started.elapsed().saturating_sub(waited);
         // What a hook says of a call is cleaned as well.
         let output = output.without_keys(&self.context.redactor);
         let text = output.content.joined_text("\n");
@@ -172,7 +175,7 @@ impl Batch {
             is_error: output.is_error,
             seconds: match is_cancelled {
                 true => 0.0,
-                false => started.elapsed().as_secs_f64(),
+                false => took.as_secs_f64(),
             },
             output: text.chars().take(TOLD).collect(),
             truncated: text.chars().nth(TOLD).is_some(),

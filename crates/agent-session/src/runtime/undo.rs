@@ -10,8 +10,8 @@ use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Redone, Refusal, Undone};
 use crate::undoable::{
-    Later, NoReplacing, REDO, Replaceable, UNDO, id_of, newest_redoable, newest_undoable,
-    replaceable,
+    Later, NoReplacing, NoUndo, REDO, Replaceable, UNDO, Whose, id_of, newest_redoable,
+    replaceable, undoable,
 };
 use session_store::NewEntry;
 use session_store::StoreError;
@@ -19,19 +19,24 @@ use session_store::StoreError;
 /// The text that reports that what came later is left behind.
 const LEAVE: &str = "say leave_later";
 
+/// The text that asks for an undo of what another program wrote.
+const ANY: &str = "say any";
+
 impl AgentSession {
     /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
-    pub(super) async fn undo(&mut self) -> Result<Undone, Refusal> {
+    pub(super) async fn undo(&mut self, whose: Whose) -> Result<Undone, Refusal> {
         self.require_idle().await?;
         let path = self.path();
-        let found = newest_undoable(&path).ok_or_else(|| {
-            Refusal::nothing_to_do("no compaction, pruning or change of branch on the path")
+        let found = undoable(&path, whose, ANY).map_err(|error| match error {
+            NoUndo::None => Refusal::nothing_to_do(error.to_string()),
+            NoUndo::NotOurs { .. } => Refusal::refused(error.to_string()),
         })?;
         let undone = path.tree().id(path.entries()[found.place]).to_owned();
         let (from, leaf) = self.move_leaf(UNDO, found.back_to).await?;
         Ok(Undone {
             undone,
             kind: found.kind,
+            is_ours: found.is_ours,
             leaf,
             from,
         })

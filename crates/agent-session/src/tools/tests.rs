@@ -253,6 +253,26 @@ fn todo_session(calls: &[Value]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+#[tokio::test]
+async fn a_list_that_was_emptied_after_a_handoff_stays_empty() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = folder.path().join("before.jsonl");
+    let set = json!({ "items": [{ "text": "old work" }] });
+    std::fs::write(
+        &before,
+        todo_session(&[set, json!({})]).replace("\"e", "\"old"),
+    )
+    .unwrap();
+    let next = |calls: &[Value]| {
+        let header = format!("\"id\":\"s\",\"parentSession\":{}", json!(before));
+        harness(&todo_session(calls).replacen("\"id\":\"s\"", &header, 1))
+    };
+    let untouched = next(&[json!({})]).good("todo", json!({})).await;
+    assert!(untouched.contains("old work"), "{untouched}");
+    let emptied = next(&[json!({ "items": [] }), json!({})]);
+    assert_eq!(emptied.good("todo", json!({})).await, "The list is empty.");
+}
+
 fn of_calls(calls: &[Value]) -> TestWorkspace {
     harness(&todo_session(calls))
 }

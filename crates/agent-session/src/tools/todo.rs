@@ -141,12 +141,12 @@ fn as_it_stands(context: &ToolContext) -> Vec<TodoItem> {
     let Some(history) = &context.history else {
         return Vec::new();
     };
-    let own = list(history);
-    if !own.is_empty() {
-        return own;
-    }
-    let mut lists = earlier(history).into_iter().map(|history| list(&history));
-    lists.find(|list| !list.is_empty()).unwrap_or_default()
+    let of_earlier = || {
+        let mut earlier = earlier(history).into_iter();
+        earlier.find_map(|history| list(&history))
+    };
+    // A list that was emptied is the list.
+    list(history).or_else(of_earlier).unwrap_or_default()
 }
 
 fn output(list: &[TodoItem]) -> ToolOutput {

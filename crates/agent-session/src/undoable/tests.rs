@@ -94,7 +94,7 @@ impl Grown {
 
     /// Takes the newest compaction back; returns its id.
     fn undo(&mut self) -> Option<String> {
-        let found = newest_undoable(&self.path())?;
+        let found = undoable(&self.path(), Whose::Ours, "").ok()?;
         let undone = self.tree.id(self.path().entries()[found.place]).to_owned();
         self.move_to(UNDO, found.back_to);
         Some(undone)
@@ -244,4 +244,26 @@ fn a_model_and_a_thinking_level_that_were_set_later_stay_set() {
     ));
     let found = replaceable(&session.path(), Later::Stays, "say so").unwrap();
     assert_eq!(found.carried_names(), ["model"]);
+}
+
+#[test]
+fn what_another_program_wrote_is_taken_back_only_when_that_is_asked_for() {
+    for line in [
+        r#""compaction","summary":"s","firstKeptEntryId":"n1","tokensBefore":9"#,
+        r#""branch_summary","summary":"s","fromId":"n1","details":{"readFiles":[],"modifiedFiles":[]}"#,
+        r#""custom","customType":"agent-cli/leaf","data":{"reason":"import","from":"n1"}"#,
+    ] {
+        let mut session = Grown::new();
+        session.say();
+        let id = session.add(line);
+        let refused = undoable(&session.path(), Whose::Ours, "say any").unwrap_err();
+        assert!(
+            matches!(&refused, NoUndo::NotOurs { id: named, .. } if **named == *id),
+            "{refused}"
+        );
+        let found = undoable(&session.path(), Whose::Any, "").unwrap();
+        assert!(!found.is_ours, "{line}");
+        session.compact();
+        assert!(undoable(&session.path(), Whose::Ours, "").unwrap().is_ours);
+    }
 }

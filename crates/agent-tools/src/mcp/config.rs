@@ -19,6 +19,10 @@ const CALL: Duration = Duration::from_secs(120);
 /// The longest name of a server, in characters: the names of its tools begin with it.
 const NAME_CHARS: usize = 32;
 
+/// How the names of servers begin that a client of the agent names, such as an editor. No server of the settings has
+/// such a name, so that none of its settings, policies and remembered answers is theirs.
+const OF_CLIENT: &str = "editor-";
+
 /// A program whose tools are offered next to the agent's own: a server of the Model Context Protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
@@ -90,6 +94,30 @@ pub fn configured(settings: &BTreeMap<String, ServerSetting>) -> Vec<ServerConfi
     configs.collect()
 }
 
+/// Returns the servers that a client of the agent names, with names that no server of the settings and no other of
+/// them has. Each has its command and variables from the client, and nothing from the settings.
+pub fn of_client(servers: impl IntoIterator<Item = (String, ServerSetting)>) -> Vec<ServerConfig> {
+    let mut named = BTreeMap::new();
+    for (name, setting) in servers {
+        let letters = name.chars().map(|letter| match letter {
+            letter if letter.is_ascii_alphanumeric() => letter,
+            _ => '-',
+        });
+        let name: String = OF_CLIENT.chars().chain(letters).collect();
+        let names = (1..).map(|count| match count {
+            1 => name.chars().take(NAME_CHARS).collect(),
+            count => {
+                let count = format!("-{count}");
+                let room = NAME_CHARS - count.len();
+                name.chars().take(room).collect::<String>() + &count
+            }
+        });
+        let free = names.into_iter().find(|name| !named.contains_key(name));
+        named.insert(free.unwrap_or(name), setting);
+    }
+    configured(&named)
+}
+
 fn seconds(set: Option<NonZeroU64>, otherwise: Duration) -> Duration {
     set.map_or(otherwise, |seconds| Duration::from_secs(seconds.get()))
 }
@@ -121,6 +149,11 @@ fn wrong_name(name: &str) -> Option<String> {
     if name.is_empty() || name.len() > NAME_CHARS || !name.chars().all(plain) {
         return Some(format!(
             "the name of a server has 1 to {NAME_CHARS} letters, digits, - and _"
+        ));
+    }
+    if name.starts_with(OF_CLIENT) {
+        return Some(format!(
+            "names that begin with {OF_CLIENT} are those of an editor's servers"
         ));
     }
     let marks = name.contains("__") || name.starts_with('_') || name.ends_with('_');
@@ -162,16 +195,88 @@ pub fn named(configs: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerC
     Ok(chosen.collect())
 }
 
-/// Returns the secrets that servers are given, so that they are taken out of what is said: all that is passed on, and
-/// of the other variables those whose name or value tells.
+/// Returns the secrets that servers are given, so that they are removed from what is printed and stored: all that is
+/// passed on, and of their variables and arguments those whose name or value marks them.
 pub fn secrets(configs: &[ServerConfig]) -> Vec<Secret> {
-    let tells = |name: &str, value: &str| is_secret(name.as_ref(), value.as_ref(), &[]);
     let values = configs.iter().flat_map(|config| {
         let passed = config.pass_env.iter();
         let passed = passed.filter_map(|name| std::env::var(name).ok());
         let given = config.env.iter();
-        let given = given.filter(move |(name, value)| tells(name, value));
-        passed.chain(given.map(|(_, value)| value.clone()))
+        let given = given.filter(|(name, value)| tells(name, value));
+        let given = given.map(|(_, value)| value.clone());
+        passed.chain(given).chain(in_arguments(&config.args))
     });
     values.filter_map(|value| Secret::new(&value)).collect()
+}
+
+fn tells(name: &str, value: &str) -> bool {
+    is_secret(name.as_ref(), value.as_ref(), &[])
+}
+
+/// Returns the secrets in arguments: `--api-key VALUE`, `NAME=VALUE`, `Name: VALUE`.
+fn in_arguments(arguments: &[String]) -> impl Iterator<Item = String> {
+    let tells = |name: &str, value: &str| {
+        let name = name.trim_start_matches('-').replace('-', "_");
+        !name.contains(' ') && tells(&name, value)
+    };
+    let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
+    arguments
+        .iter()
+        .zip(before)
+        .filter_map(move |(argument, before)| {
+            let option = if before.starts_with('-') { before } else { "" };
+            match argument.split_once(['=', ':']) {
+                Some((name, value)) if tells(name, value) => Some(value.to_owned()),
+                _ => tells(option, argument).then(|| argument.clone()),
+            }
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{ServerSetting, check, configured, of_client, secrets};
+
+    #[test]
+    fn servers_of_a_client_have_names_that_no_other_server_has() {
+        let named = |name: &str| (name.to_owned(), with_arguments(&[]));
+        let long = "x".repeat(40);
+        let servers = of_client(["issues", "a.b", "a_b", &long, &long].map(named));
+        let names: Vec<&str> = servers.iter().map(|server| server.name.as_str()).collect();
+        let cut = format!("editor-{}", "x".repeat(25));
+        let second = format!("editor-{}-2", "x".repeat(23));
+        assert_eq!(
+            names,
+            ["editor-a-b", "editor-a-b-2", "editor-issues", &second, &cut]
+        );
+        let of_settings = BTreeMap::from([named("editor-issues")]);
+        assert!(check(&of_settings).unwrap_err().1.contains("an editor's"));
+    }
+
+    #[test]
+    fn secrets_in_arguments_are_known_by_their_names() {
+        for (arguments, want) in [
+            (&["-y", "server", "--port", "80"][..], &[][..]),
+            (&["--api-key", "abc", "x"], &["abc"]),
+            (&["--access-token=abc"], &["abc"]),
+            (&["-e", "GITHUB_TOKEN=abc"], &["abc"]),
+            (&["--header", "Authorization: Bearer abc"], &["Bearer abc"]),
+            (&["https://u:abc@host/path"], &["https://u:abc@host/path"]),
+        ] {
+            let settings = BTreeMap::from([("x".to_owned(), with_arguments(arguments))]);
+            let found = secrets(&configured(&settings));
+            let found: Vec<&str> = found.iter().map(|secret| secret.expose()).collect();
+            assert_eq!(found, want, "{arguments:?}");
+        }
+    }
+
+    fn with_arguments(arguments: &[&str]) -> ServerSetting {
+        let arguments = arguments.iter().map(|argument| (*argument).to_owned());
+        ServerSetting {
+            command: Some("program".to_owned()),
+            args: Some(arguments.collect()),
+            ..ServerSetting::default()
+        }
+    }
 }

@@ -27,7 +27,7 @@ use tokio::task::JoinHandle;
 use crate::context::ToolContext;
 use crate::tool::Tool;
 
-pub use config::{ServerConfig, ServerSetting, check, configured, named, secrets};
+pub use config::{ServerConfig, ServerSetting, check, configured, named, of_client, secrets};
 
 use connection::{Connected, connect};
 use tool::ServerTool;

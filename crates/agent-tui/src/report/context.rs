@@ -58,6 +58,7 @@ pub(super) fn page(session: &Snapshot, environment: &Environment) -> Pager {
     let figures = environment.figures;
     let bar = Bar {
         window: session.window,
+        is_assumed: false,
         threshold: figures
             .and_then(|figures| figures.threshold)
             .map(TokenCount),

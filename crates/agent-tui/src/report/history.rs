@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use agent_session::runtime::Snapshot;
-use agent_session::wording::{call_text, counted};
+use agent_session::wording::{call_text, counted, entry_text};
 use compaction_core::Profile;
 use session_model::{AgentMessage, EntryBody, EntryId, build_context};
 
 use super::Built;
 use crate::block::{Block, ToolCard};
-use crate::tree::text_of;
 
 /// How many messages are shown; /tree and /recall have the others.
 const SHOWN: usize = 30;
@@ -50,7 +49,7 @@ pub(super) fn history(session: &Snapshot) -> Built {
 /// Returns the text of an entry, or of the newest answer that has one.
 pub(super) fn copied(session: &Snapshot, entry: Option<&EntryId>) -> Option<String> {
     let tree = &session.tree;
-    let text_of = |index| tree.entry(index).ok().map(|entry| text_of(&entry));
+    let text_of = |index| tree.entry(index).ok().map(|entry| entry_text(&entry));
     let text = match entry {
         Some(id) => text_of(tree.find(id)?)?,
         None => {

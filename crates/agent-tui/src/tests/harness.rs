@@ -36,6 +36,11 @@ impl Bench {
             }],
             plain: false,
             home: Some("/home/ann".to_owned()),
+            meanings: [(
+                "branchSummary.enabled".to_owned(),
+                "whether a branch that is left is summarized".to_owned(),
+            )]
+            .into(),
         };
         let mut bench = Self {
             state: State::new(setup),

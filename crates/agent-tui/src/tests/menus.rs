@@ -154,7 +154,7 @@ fn help_fits_forty_columns() {
           is empty
       ctrl+o         everything of this run,
           unfolded
-    18 of 80 lines   esc closes
+    18 of 94 lines   esc closes
     ");
 }
 

@@ -51,7 +51,7 @@ async fn a_compaction_is_previewed_chosen_and_run() {
       keep      1 entry verbatim, 6
       summarize 5 entries, 8.4k into at most 1.0k
       ledger    N quoted by code: messages, work, failures, todos
-      lost      without a model, 2 of 2 verbatim stay in context
+      messages  2 of 2 verbatim, if no model writes
       focus     the file names
     --------------------------------------------------------------------------------
     > summarize user       never push to main; fix the parser                     13
@@ -119,7 +119,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at m...
               ledger    N quoted by code: messag...
-              lost      without a model, 2 of 2 v...
+              messages  2 of 2 verbatim, if no mo...
             ----------------------------------------
             > summarize user       never ...      13
               summarize assistant  I look...      14
@@ -145,7 +145,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at most 1.0k
               ledger    N quoted by code: messages, work, failures, todos
-              lost      without a model, 2 of 2 verbatim stay in context
+              messages  2 of 2 verbatim, if no model writes
             ------------------------------------------------------------------------------------------------------------------------
             > summarize user       never push to main; fix the parser                                                             13
               summarize assistant  I look into src/duration.rs.                                                                   14

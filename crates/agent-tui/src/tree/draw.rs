@@ -1,9 +1,9 @@
 //! How a tree is drawn: the rows that have room, and which of them are shown at all.
 
-use agent_session::wording::{counted, tokens};
+use agent_session::wording::{Rank, TreeRow, counted, tokens};
 use ratatui::text::{Line, Span};
 
-use super::{Mode, Rank, TreeRow, TreeView, room};
+use super::{Mode, TreeView, room};
 use crate::text::{columns, cut, fitting, line};
 use crate::theme::Theme;
 

@@ -6,9 +6,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 use session_model::{Decoder, SessionTree, decode_bytes};
 
-use super::{Rank, TreeStep, TreeView};
+use super::{TreeStep, TreeView};
 use crate::text::{columns, text_of};
 use crate::theme::Theme;
+use agent_session::wording::Rank;
 
 /// Returns a session: each entry is its id, its parent's id, and a role with a text, or `compaction` or `label`.
 fn session(entries: &[(&str, Option<&str>, &str, &str)]) -> SessionTree {
@@ -79,7 +80,7 @@ fn turns_branches_labels_and_compactions_are_rows() {
     Session tree   3 turns, 2 branches
       o fix the duration parser: 1h30m fails  "logs"                  1 tool      30
       +-x try a hand-written lexer                                                16
-      C compacted: ## Goal                                                         9
+      C compacted 9.0k  2026-01-01 00:00  after: fix the durati...                 9
     > @ rewrite the  [2Jtokenizer  YOU ARE HERE                                   20
       -> Done as well.
     4 of 4   e7   files on disk are not changed by a move
@@ -89,7 +90,7 @@ fn turns_branches_labels_and_compactions_are_rows() {
     Session tree   3 turns, 2 branches
       o fix the duration ...  "logs"      30
       +-x try a hand-written lexer        16
-      C compacted: ## Goal                 9
+      C compacted 9.0k  2026-01-0...       9
     > @ rewrite the  [2Jtokenizer         20
       -> Done as well.
     4 of 4   e7   files on disk are not c...
@@ -139,7 +140,7 @@ fn rows_are_found_folded_and_labelled() {
     insta::assert_snapshot!(draw(&view, 60, 24), @r#"
     Session tree   3 turns, 2 branches
     > o fix the duration ...  "logs"  [folded]    1 tool      30
-      C compacted: ## Goal                                     9
+      C compacted 9.0k  2026-01-01 00:00  a...                 9
       @ rewrite the  [2Jtoken...  YOU ARE HERE                20
       -> I look.
     1 of 3   e1   files on disk are not changed by a move

@@ -8,7 +8,7 @@ use session_model::text::first_line;
 use crate::block::Block;
 use crate::gauge::ContextFigures;
 use crate::report::Report;
-use crate::state::{Action, FullScreen, Purpose, State};
+use crate::state::{Action, FullScreen, Purpose, State, Waiting, Work};
 use crate::text::safe_line;
 
 pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> Vec<Action> {
@@ -20,7 +20,17 @@ pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> V
         }
     };
     match (purpose, reply) {
-        (Purpose::Report(report), Reply::Snapshot(snapshot)) => {
+        (Purpose::Report(report), Reply::Snapshot(mut snapshot)) => {
+            if let Some(name) = report.name() {
+                let tree = &mut snapshot.tree;
+                tree.reset_meter();
+                state.stop_waiting();
+                state.waiting = Some(Waiting {
+                    name: name.to_owned(),
+                    since: state.now,
+                    work: Work::Report(tree.meter().clone(), tree.len()),
+                });
+            }
             return vec![Action::Build(report, snapshot)];
         }
         (Purpose::Export(file), Reply::Snapshot(session)) => {
@@ -70,15 +80,20 @@ pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> V
             let text = format!("-- thinking: {level}, from the next request on");
             state.push(Block::Text(vec![text]));
         }
-        (Purpose::Set(set), _) => {
-            state.push(Block::Text(vec![format!("-- {}", safe_line(&set))]));
+        (Purpose::Set { name, value, save }, _) => {
+            let set = safe_line(&format!("{name} = {value}"));
+            let how = if save { "" } else { ", in this run" };
+            state.push(Block::Text(vec![format!("-- {set}{how}")]));
+            let mut actions = Vec::new();
+            if save {
+                actions.push(Action::Save(name, value));
+            }
             // The list shows what is the case now.
             if let Some(FullScreen::Picker(_)) = state.full {
-                return vec![Action::Ask(
-                    Purpose::Report(Report::Settings),
-                    Ask::Snapshot,
-                )];
+                let purpose = Purpose::Report(Report::Settings);
+                actions.push(Action::Ask(purpose, Ask::Snapshot));
             }
+            return actions;
         }
         (_, Reply::ModelSet(set)) => {
             let text = format!("-- {} answers from now on, after {}", set.model, set.from);
@@ -86,7 +101,11 @@ pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> V
             state.push(Block::Text(vec![text]));
         }
         (Purpose::Command("undo"), Reply::Undone(undone)) => {
-            let text = format!("-- {} taken back; /redo does it again", undone.kind);
+            let whose = match undone.is_ours {
+                true => "",
+                false => " of another program",
+            };
+            let text = format!("-- {}{whose} taken back; /redo does it again", undone.kind);
             state.push(Block::Text(vec![text]));
         }
         (Purpose::Command("redo"), Reply::Redone(redone)) => {

@@ -12,11 +12,11 @@ use crate::block::Block;
 use crate::complete;
 use crate::menu;
 use crate::pager::{Pager, Stay};
-use crate::picker::Picked;
+use crate::picker::{Choices, Picked};
 use crate::preview::PreviewStep;
 use crate::report::Report;
 use crate::review::ReviewStep;
-use crate::state::{Action, FullScreen, Next, Purpose, State};
+use crate::state::{Action, FullScreen, Next, Purpose, State, Where};
 use crate::tree::TreeStep;
 
 /// For how long a question that came up takes no answer: the keys were meant for something else.
@@ -49,6 +49,10 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Action> {
         KeyCode::Char('o') if control => {
             open_transcript(state);
             Vec::new()
+        }
+        KeyCode::Char('r') if control => {
+            let prompts = state.editor.prompts();
+            slash::pick_prompt(state, prompts)
         }
         KeyCode::Esc => escape(state),
         KeyCode::Up if alt => take_back(state),
@@ -123,6 +127,14 @@ fn full_screen_key(state: &mut State, key: KeyEvent) -> Vec<Action> {
         Some(FullScreen::Picker(picker)) => match picker.key(key, height) {
             Picked::Stay => Stay::Open,
             Picked::Close => Stay::Closed,
+            Picked::Other => {
+                let wanted = match picker.choices {
+                    Choices::Session(Where::Here) => Where::Everywhere,
+                    _ => Where::Here,
+                };
+                actions.push(Action::ListSessions(wanted));
+                Stay::Open
+            }
             Picked::Choice(choice) => {
                 let choices = picker.choices;
                 return slash::picked(state, choices, &choice);
@@ -131,6 +143,7 @@ fn full_screen_key(state: &mut State, key: KeyEvent) -> Vec<Action> {
     };
     if stay == Stay::Closed {
         state.full = None;
+        state.stop_waiting();
     }
     actions
 }
@@ -183,8 +196,11 @@ fn new_line(state: &mut State) -> Vec<Action> {
     typed(state)
 }
 
-/// Stops what runs: a compaction first, then the turn.
+/// Stops what runs: a report first, then a compaction, then the turn.
 fn escape(state: &mut State) -> Vec<Action> {
+    if state.stop_waiting() {
+        return Vec::new();
+    }
     if state.compaction.is_some() {
         return vec![Action::command("stop", Command::AbortCompaction)];
     }
@@ -250,9 +266,21 @@ fn submit(state: &mut State, delivery: Delivery) -> Vec<Action> {
         return Vec::new();
     }
     match crate::command::parse(&state.editor.text()) {
+        crate::command::Typed::Message(_) if state.runs_command() => {
+            state.error("your command still runs; esc stops it");
+            Vec::new()
+        }
         crate::command::Typed::Message(_) => {
             let text = state.editor.submit().trim().to_owned();
             send(state, text, delivery)
+        }
+        crate::command::Typed::Shell(_) if state.is_working() || state.runs_command() => {
+            state.error("a command of yours runs when nothing else does; esc stops what runs");
+            Vec::new()
+        }
+        crate::command::Typed::Shell(command) => {
+            state.editor.submit();
+            slash::shell(state, command)
         }
         crate::command::Typed::Unknown(name) => {
             if let Some(message) = own_command(state, &name) {

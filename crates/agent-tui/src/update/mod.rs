@@ -13,7 +13,7 @@ use crate::block::Block;
 use crate::complete;
 use crate::picker::{Choices, Picker};
 use crate::report::Built;
-use crate::state::{Action, FullScreen, Input, LEAVE_WITHIN, State};
+use crate::state::{Action, FullScreen, Input, LEAVE_WITHIN, State, Where};
 use crate::text::text_of;
 
 /// Takes in what happened; returns what is to be done.
@@ -46,16 +46,27 @@ pub fn update(state: &mut State, input: Input) -> Vec<Action> {
         Input::Session(event) => session::event(state, event),
         Input::Answered(purpose, answer) => answers::answered(state, purpose, answer),
         Input::Built(built) => show(state, built),
-        Input::Sessions(sessions) => {
+        Input::Sessions(wanted, sessions) => {
             match sessions {
+                Ok(items) if items.is_empty() && wanted == Where::Here => {
+                    return vec![Action::ListSessions(Where::Everywhere)];
+                }
                 Ok(items) if items.is_empty() => state.error("there is no other session"),
                 Ok(items) => {
-                    let picker = Picker::new(Choices::Session, items);
+                    let picker = Picker::new(Choices::Session(wanted), items);
                     state.full = Some(FullScreen::Picker(Box::new(picker)));
                 }
                 Err(why) => state.error(why),
             }
             Vec::new()
+        }
+        Input::Prompts(prompts) => {
+            state.editor.remember_older(prompts);
+            Vec::new()
+        }
+        Input::Ran(ran) => {
+            state.waiting = None;
+            slash::ran(state, *ran)
         }
         Input::Edited(text) => {
             let (width, theme) = (state.width(), state.theme);
@@ -116,7 +127,15 @@ fn typed(state: &mut State) -> Vec<Action> {
 }
 
 fn show(state: &mut State, built: Built) -> Vec<Action> {
+    let is_asked = !matches!(
+        built,
+        Built::Fill { .. } | Built::History { .. } | Built::Stopped
+    );
+    if is_asked && !state.runs_command() {
+        state.waiting = None;
+    }
     match built {
+        Built::Stopped => {}
         Built::Fill { fixed } => state.fixed = fixed,
         Built::History { blocks, prompts } => {
             state.editor.remember(prompts);
@@ -126,7 +145,12 @@ fn show(state: &mut State, built: Built) -> Vec<Action> {
         }
         Built::Page(pager) => state.full = Some(FullScreen::Page(pager)),
         Built::Tree(tree) => state.full = Some(FullScreen::Tree(tree)),
-        Built::Settings(items) => {
+        Built::Settings(mut items) => {
+            for item in &mut items {
+                if let Some(meaning) = state.setup.meanings.get(&item.text) {
+                    item.about = format!("{}  {meaning}", item.about);
+                }
+            }
             let picker = match state.full.take() {
                 Some(FullScreen::Picker(picker)) if picker.choices == Choices::Setting => {
                     picker.with(items)

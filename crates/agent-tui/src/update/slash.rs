@@ -1,18 +1,20 @@
 //! Slash commands.
 
-use agent_session::llm_providers::Reasoning;
+use agent_session::llm_providers::{CancellationToken, Reasoning};
 use agent_session::runtime::{Ask, Command, CompactionRequest};
+use agent_session::undoable::Whose;
 use compaction_core::PinTarget;
-use session_model::EntryId;
+use session_model::text::first_line;
+use session_model::{BashExecution, EntryId};
 
 use super::keys::leave;
-use crate::block::Block;
+use crate::block::{Block, ToolCard};
 use crate::command::SlashCommand;
 use crate::help;
 use crate::pager::Pager;
 use crate::picker::{Choice, Choices, Picker};
 use crate::report::Report;
-use crate::state::{Action, FullScreen, Next, Purpose, State};
+use crate::state::{Action, FullScreen, Listed, Next, Purpose, State, Waiting, Where, Work};
 use crate::text::safe_line;
 use crate::theme::Theme;
 
@@ -34,13 +36,14 @@ pub(super) fn run(state: &mut State, command: SlashCommand, arguments: &str) -> 
             report(Report::Preview(request))
         }
         SlashCommand::Handoff => ask(Command::Handoff { focus: text }),
-        SlashCommand::Undo => ask(Command::Undo),
+        SlashCommand::Undo if arguments == "any" => ask(Command::Undo(Whose::Any)),
+        SlashCommand::Undo => ask(Command::Undo(Whose::Ours)),
         SlashCommand::Redo => ask(Command::Redo),
         SlashCommand::Fork => ask(Command::Fork { entry: None }),
         SlashCommand::Continue => ask(Command::Resume),
         SlashCommand::Resume => match text {
             Some(session) => leave(state, Next::Resume(session)),
-            None => vec![Action::ListSessions],
+            None => vec![Action::ListSessions(Where::Here)],
         },
         SlashCommand::Name => {
             let text = format!("-- the session is called {}", safe_line(arguments));
@@ -51,15 +54,23 @@ pub(super) fn run(state: &mut State, command: SlashCommand, arguments: &str) -> 
             Some(level) => think(state, &level),
             None => pick(state, Choices::Thinking),
         },
-        SlashCommand::Settings => match arguments.split_once(char::is_whitespace) {
-            Some((name, value)) => set(name, value),
-            None => report(Report::Settings),
-        },
+        SlashCommand::Settings => {
+            let (save, wanted) = match arguments.strip_prefix("save ") {
+                Some(wanted) => (true, wanted.trim()),
+                None => (false, arguments),
+            };
+            match wanted.split_once(char::is_whitespace) {
+                Some((name, value)) => set(name, value, save),
+                None => report(Report::Settings),
+            }
+        }
         SlashCommand::Theme => match text {
             Some(name) => set_theme(state, &name),
             None => pick(state, Choices::Theme),
         },
-        SlashCommand::Hooks => vec![Action::ListHooks],
+        SlashCommand::Hooks => vec![Action::List(Listed::Hooks)],
+        SlashCommand::Permissions => vec![Action::List(Listed::Permissions)],
+        SlashCommand::Mcp => vec![Action::List(Listed::Servers)],
         SlashCommand::Export => vec![Action::Ask(Purpose::Export(text), Ask::Snapshot)],
         SlashCommand::Copy => report(Report::Copy(None)),
         SlashCommand::Label => ask(Command::Label { count: 1, text }),
@@ -92,7 +103,7 @@ pub(super) fn run(state: &mut State, command: SlashCommand, arguments: &str) -> 
             state.full = Some(FullScreen::Page(Pager::new("Keys and commands", lines)));
             Vec::new()
         }
-        SlashCommand::New => leave(state, Next::New),
+        SlashCommand::New | SlashCommand::Clear => leave(state, Next::New),
         SlashCommand::Quit => leave(state, Next::Quit),
     }
 }
@@ -131,15 +142,62 @@ fn set_theme(state: &mut State, name: &str) -> Vec<Action> {
     Vec::new()
 }
 
-/// Changes a setting for this run; the answer shows what is set.
-fn set(name: &str, value: &str) -> Vec<Action> {
+/// Changes a setting for this run, and keeps it where that is asked for; the answer shows what is set.
+fn set(name: &str, value: &str, save: bool) -> Vec<Action> {
+    let (name, value) = (name.to_owned(), value.trim().to_owned());
     let command = Command::Set {
-        name: name.to_owned(),
-        value: value.trim().to_owned(),
+        name: name.clone(),
+        value: value.clone(),
     };
-    let set = format!("{name} = {}", value.trim());
-    vec![Action::Ask(Purpose::Set(set), Ask::Do(command))]
+    let purpose = Purpose::Set { name, value, save };
+    vec![Action::Ask(purpose, Ask::Do(command))]
 }
+
+/// Runs a command of the user.
+pub(super) fn shell(state: &mut State, command: String) -> Vec<Action> {
+    let cancel = CancellationToken::new();
+    state.stop_waiting();
+    state.waiting = Some(Waiting {
+        name: format!("! {command}"),
+        since: state.now,
+        work: Work::Command(cancel.clone()),
+    });
+    vec![Action::Shell(command, cancel)]
+}
+
+/// Shows what a command of the user printed, and adds it to the session.
+pub(super) fn ran(state: &mut State, ran: BashExecution) -> Vec<Action> {
+    let failed = ran.cancelled || ran.exit_code.is_some_and(|code| code != 0);
+    state.push(Block::Tool(Box::new(ToolCard {
+        name: "!".to_owned(),
+        call: format!("! {}", ran.command),
+        seconds: 0.0,
+        is_error: failed,
+        output: ran.output.clone(),
+        truncated: ran.truncated,
+        details: None,
+    })));
+    vec![Action::command("!", Command::AddExecution(Box::new(ran)))]
+}
+
+/// Lets a prompt of before be chosen, the newest first.
+pub(super) fn pick_prompt(state: &mut State, prompts: Vec<String>) -> Vec<Action> {
+    if prompts.is_empty() {
+        state.error("there is no prompt of before");
+        return Vec::new();
+    }
+    let items = prompts.into_iter().rev().map(|prompt| Choice {
+        text: first_line(&prompt, PROMPT),
+        key: prompt,
+        about: String::new(),
+    });
+    let picker = Picker::new(Choices::Prompt, items.collect());
+    state.full = Some(FullScreen::Picker(Box::new(picker)));
+    Vec::new()
+}
+
+/// The most characters of a prompt that a list shows.
+const PROMPT: usize = 200;
 
 /// Shows a list that is known already.
 fn pick(state: &mut State, choices: Choices) -> Vec<Action> {
@@ -167,7 +225,7 @@ fn pick(state: &mut State, choices: Choices) -> Vec<Action> {
                 .map(|theme| choice(theme.name(), *theme == state.theme))
                 .collect()
         }
-        Choices::Session | Choices::Setting => Vec::new(),
+        Choices::Session(_) | Choices::Setting | Choices::Prompt => Vec::new(),
     };
     if items.is_empty() {
         state.error("no model can be asked: give a key, see agent-cli models");
@@ -183,17 +241,21 @@ pub(super) fn picked(state: &mut State, choices: Choices, choice: &Choice) -> Ve
         state.full = None;
     }
     match choices {
-        Choices::Session => leave(state, Next::Resume(choice.key.clone())),
+        Choices::Session(_) => leave(state, Next::Resume(choice.key.clone())),
         Choices::Model => vec![Action::SetModel(choice.key.clone())],
         Choices::Thinking => think(state, &choice.key),
         Choices::Theme => set_theme(state, &choice.key),
-        Choices::Setting => match choice.about.as_str() {
-            "true" => set(&choice.key, "false"),
-            "false" => set(&choice.key, "true"),
+        Choices::Prompt => {
+            state.editor.show(&choice.key);
+            Vec::new()
+        }
+        Choices::Setting => match choice.key.as_str() {
+            "true" => set(&choice.text, "false", false),
+            "false" => set(&choice.text, "true", false),
             value => {
                 // What is no switch is typed.
                 state.full = None;
-                let text = format!("/settings {} {value}", choice.key);
+                let text = format!("/settings {} {value}", choice.text);
                 state.editor.set_text(&text);
                 Vec::new()
             }

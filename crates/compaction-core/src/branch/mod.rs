@@ -38,7 +38,7 @@ const LEAST_LEDGER: TokenCount = TokenCount(256);
 const OUTPUT_CAP: TokenCount = TokenCount(4096);
 
 /// The custom type of the entry that makes a move of the leaf durable.
-pub const LEAF_ENTRY: &str = "agent-cli/leaf";
+pub use session_model::LEAF_ENTRY;
 
 /// Instructions of the user for a branch summary.
 #[derive(Debug, Clone, PartialEq, Eq)]

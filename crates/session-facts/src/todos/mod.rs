@@ -53,6 +53,8 @@ impl Places {
 #[derive(Debug, Clone, Default)]
 struct TodoList {
     todos: Vec<Todo>,
+    /// Some call has set or changed it.
+    is_set: bool,
     /// Where todos are, once a call changes single ones of the list; of several with one id or text the first counts.
     places: Option<Places>,
 }
@@ -72,6 +74,7 @@ impl TodoList {
         let mut found = Vec::new();
         let listed = collect(arguments, 0, &mut found);
         if listed {
+            self.is_set = true;
             self.todos = found;
             self.places = None;
             return;
@@ -83,6 +86,7 @@ impl TodoList {
         let Some(action) = action else {
             return;
         };
+        self.is_set = true;
         let id = arguments.get("id").map(plain).unwrap_or_default();
         let text = todo_text(arguments);
         let places = self.places.get_or_insert_with(|| {
@@ -269,8 +273,8 @@ impl OpenTodos {
         self.with_newest().open().map(str::to_owned).collect()
     }
 
-    /// Returns the whole list in its order.
-    pub fn all(&self) -> Vec<TodoItem> {
+    /// Returns the whole list in its order; `None` where no call has set it.
+    pub fn all(&self) -> Option<Vec<TodoItem>> {
         let list = self.with_newest();
         let todos = list.todos.iter().filter_map(|todo| {
             let state = match todo.state {
@@ -284,7 +288,7 @@ impl OpenTodos {
                 state,
             })
         });
-        todos.collect()
+        list.is_set.then(|| todos.collect())
     }
 
     /// Returns the todos with what the newest call makes of them.
@@ -294,6 +298,7 @@ impl OpenTodos {
         };
         let mut list = TodoList {
             todos: self.list.todos.clone(),
+            is_set: self.list.is_set,
             ..TodoList::default()
         };
         list.apply(arguments);

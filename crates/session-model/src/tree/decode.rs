@@ -219,6 +219,7 @@ impl Decoder {
             most_ids: self.most_ids,
             trunk: OnceLock::new(),
             source,
+            meter: Arc::default(),
             replaced: BTreeMap::new(),
             damaged: Arc::new(Mutex::new(std::mem::take(&mut self.damaged))),
         };

@@ -9,7 +9,10 @@ mod of_messages;
 mod path;
 mod replaced;
 mod short_ids;
+mod stale;
 mod unfinished;
+
+pub use stale::LEAF_ENTRY;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +24,7 @@ use hashbrown::HashTable;
 use crate::body::{BodyError, Known, ReadEntry, read_entry};
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::head::{Header, StatedRole};
-use crate::source::{LineSource, SourceError, SourceFailure, Span, TakeLeftOut};
+use crate::source::{LineSource, ReadMeter, SourceError, SourceFailure, Span, TakeLeftOut};
 
 pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
@@ -85,6 +88,8 @@ pub struct SessionTree {
     /// The path to the last entry, once somebody asked for it; appending goes on with it.
     trunk: OnceLock<Arc<Vec<EntryIndex>>>,
     source: Arc<dyn LineSource>,
+    /// Shared by all clones.
+    meter: Arc<ReadMeter>,
     /// Lines that are read in the place of entries' own.
     replaced: BTreeMap<EntryIndex, Box<[u8]>>,
     /// Lines whose content is damaged, shared by all clones.
@@ -255,6 +260,7 @@ impl SessionTree {
     ///
     /// [`SourceError`] when the bytes cannot be read from the source.
     pub fn source_bytes(&self, span: Span) -> Result<Option<Cow<'_, [u8]>>, SourceError> {
+        self.meter.add(0)?;
         match self.replaced.is_empty() {
             true => self.source.stored(span).map(Some),
             false => Ok(None),
@@ -271,7 +277,18 @@ impl SessionTree {
         self.source.left_out(stored, lines, take)
     }
 
+    /// Returns what counts the entries that are read of this tree and its clones.
+    pub fn meter(&self) -> &Arc<ReadMeter> {
+        &self.meter
+    }
+
+    /// Gives this tree a meter that counts from zero, and stops no clone that was made before.
+    pub fn reset_meter(&mut self) {
+        self.meter = Arc::default();
+    }
+
     fn line_of(&self, index: EntryIndex) -> Result<Cow<'_, [u8]>, SourceError> {
+        self.meter.add(1)?;
         match self.replaced.get(&index) {
             Some(line) => Ok(Cow::Borrowed(line)),
             None => self.source.line(self.span(index)),

@@ -3,7 +3,6 @@
 mod html;
 mod table;
 
-use std::io::Write;
 use std::time::Instant;
 
 use clap::Args;
@@ -21,7 +20,7 @@ use crate::files::{open_session, write_new};
 use crate::models::{ModelArgs, Models, Wanted};
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::read_report::refuse_failed_reads;
-use crate::ui::{DIM, clean, counted, styled, tokens};
+use crate::ui::{clean, counted, tokens};
 use agent_session::summarize::{Candidate, ModelReport, SummaryMethod};
 use session_store::{Contents, check_new};
 use std::path::PathBuf;
@@ -158,7 +157,7 @@ impl Estimate {
             tokens(self.request_tokens)
         );
         // Who cannot be told is asked all the same.
-        let _ = writeln!(anstream::stderr(), "{}: {line}", styled(DIM, "note"));
+        crate::ui::note(&line);
     }
 }
 
@@ -247,7 +246,9 @@ fn row(
         strategy: Some(strategy.name().to_owned()),
         workspace: workspace.filter(|_| strategy == Strategy::Restore),
     };
-    let window = global.window(models.window, context.model.as_ref(), path.tree())?;
+    let window = global
+        .window(models.window, context.model.as_ref(), path.tree())?
+        .tokens;
     let planning = Planning {
         path,
         context,

@@ -80,6 +80,14 @@ fn list(keys: &[Key]) -> Outcome {
     Outcome::done(&document, lines.collect())
 }
 
+/// Returns what every key means, in one line each.
+#[cfg(feature = "tui")]
+pub(in crate::commands) fn meanings() -> std::collections::BTreeMap<String, String> {
+    let keys = keys().into_iter();
+    keys.map(|key| (key.name, gist(&key.meaning).to_owned()))
+        .collect()
+}
+
 /// Returns the beginning of a meaning that makes sense alone.
 fn gist(meaning: &str) -> &str {
     let ends = [";", ":", ". ", ", as "].map(|end| meaning.find(end));

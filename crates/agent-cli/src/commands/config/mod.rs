@@ -1,6 +1,7 @@
 //! `config`: the settings in force, where each comes from, and what there is to set.
 
 mod explain;
+mod set;
 mod show;
 
 use clap::{Args, Subcommand};
@@ -8,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::commands::config::explain::ConfigExplainArgs;
+use crate::commands::config::set::ConfigSetArgs;
 use crate::commands::config::show::ConfigShowArgs;
 use crate::error::Error;
 use crate::options::Global;
 use crate::ui::{DIM, GOOD, clean, styled};
-use ::hooks::process::is_secret;
 use agent_settings::{FileState, KeyPath, SettingsFile, keys_of, schema, schema_text, unknown};
 
-/// Show the settings, where each value comes from, and what there is to set.
+/// Show and change the settings, where each value comes from, and what there is to set.
 #[derive(Debug, Args)]
 pub struct ConfigArgs {
     /// What to show.
@@ -28,7 +29,7 @@ impl ConfigArgs {
     pub const fn needs_no_settings(&self) -> bool {
         match self.command {
             ConfigCommand::Path | ConfigCommand::Schema => true,
-            ConfigCommand::Show(_) | ConfigCommand::Explain(_) => false,
+            ConfigCommand::Show(_) | ConfigCommand::Explain(_) | ConfigCommand::Set(_) => false,
         }
     }
 }
@@ -44,7 +45,14 @@ pub enum ConfigCommand {
     Schema,
     /// Say what a setting means, what it may be, what it is and why; without KEY list all.
     Explain(ConfigExplainArgs),
+    /// Write a setting into the user's file, which stays as it is otherwise.
+    Set(ConfigSetArgs),
 }
+
+#[cfg(feature = "tui")]
+pub(super) use explain::meanings;
+#[cfg(feature = "tui")]
+pub(super) use set::save;
 
 pub(super) fn run(args: &ConfigArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {
@@ -52,6 +60,7 @@ pub(super) fn run(args: &ConfigArgs, global: &Global) -> Result<Outcome, Error> 
         ConfigCommand::Path => paths(global),
         ConfigCommand::Schema => Ok(Outcome::done(&schema(), schema_text())),
         ConfigCommand::Explain(args) => explain::run(args, global),
+        ConfigCommand::Set(args) => set::run(args, global),
     }
 }
 
@@ -94,7 +103,7 @@ fn named(key: &str) -> Result<KeyPath, Error> {
     }
 }
 
-/// Returns the value of a setting as it may be seen: what may be a key is hidden.
+/// Returns the value of a setting as it may be seen: variables and headers are hidden whatever they hold.
 fn visible(path: &KeyPath, value: Value) -> Value {
     let names = path.names().unwrap_or_default();
     match (names.as_slice(), value) {
@@ -102,52 +111,7 @@ fn visible(path: &KeyPath, value: Value) -> Value {
             json!("[hidden]")
         }
         (["compaction", "remoteEndpoint"], Value::String(url)) => json!(without_secrets(&url)),
-        (_, Value::String(text)) => json!(without_keys("", &text)),
-        (_, Value::Array(items)) => {
-            let mut option = "";
-            let shown = items.iter().map(|item| {
-                let text = item.as_str().unwrap_or_default();
-                let name = std::mem::replace(&mut option, text);
-                match item {
-                    Value::String(_) => json!(without_keys(name, text)),
-                    item => item.clone(),
-                }
-            });
-            shown.collect()
-        }
         (_, value) => value,
-    }
-}
-
-/// Returns a text that follows `option` without what is a key by its own form or by the name before it.
-fn without_keys(option: &str, text: &str) -> String {
-    const HEADERS: [&str; 3] = ["authorization", "proxy_authorization", "cookie"];
-    let tells = |name: &str, value: &str| {
-        let name = name.trim_start_matches('-').replace('-', "_");
-        let is_header = HEADERS.contains(&&*name.to_ascii_lowercase());
-        !value.is_empty() && (is_header || is_secret(name.as_ref(), value.as_ref(), &[]))
-    };
-    if let Some((name, value)) = text.split_once(':')
-        && !name.contains(' ')
-        && tells(name, value)
-    {
-        return format!("{name}: [hidden]");
-    }
-    let mut before = option;
-    let words = text.split(' ').map(|word| {
-        let option = std::mem::replace(&mut before, word);
-        let option = if option.starts_with('-') { option } else { "" };
-        match word.split_once('=') {
-            Some((name, value)) if tells(name, value) => format!("{name}=[hidden]"),
-            _ if word.contains("://") => without_secrets(word),
-            _ if tells(option, word) => "[hidden]".to_owned(),
-            _ => word.to_owned(),
-        }
-    });
-    let shown = words.collect::<Vec<_>>().join(" ");
-    match tells("", &shown) {
-        true => "[hidden]".to_owned(),
-        false => shown,
     }
 }
 
@@ -182,47 +146,7 @@ fn value_text(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{visible, without_secrets};
-    use agent_settings::KeyPath;
-    use serde_json::json;
-
-    #[test]
-    fn arguments_are_shown_without_what_may_be_a_key() {
-        let path = KeyPath::of_names(["mcpServers", "x", "args"]);
-        for (arguments, shown) in [
-            (
-                json!(["-y", "server", "--port", "80"]),
-                json!(["-y", "server", "--port", "80"]),
-            ),
-            (
-                json!(["--api-key", "abc", "x"]),
-                json!(["--api-key", "[hidden]", "x"]),
-            ),
-            (
-                json!(["--access-token=abc"]),
-                json!(["--access-token=[hidden]"]),
-            ),
-            (
-                json!(["-e", "GITHUB_TOKEN=abc"]),
-                json!(["-e", "GITHUB_TOKEN=[hidden]"]),
-            ),
-            (json!(["sk-ant-0123456789abcdef"]), json!(["[hidden]"])),
-            (
-                json!(["curl -H token:x --api-key abc https://h/p?k=1 -v"]),
-                json!(["curl -H token:x --api-key [hidden] https://h/p?[hidden] -v"]),
-            ),
-            (
-                json!(["https://u:secret@host/path"]),
-                json!(["https://host/path"]),
-            ),
-            (
-                json!(["--header", "Authorization: Bearer 0123456789abcdef"]),
-                json!(["--header", "Authorization: [hidden]"]),
-            ),
-        ] {
-            assert_eq!(visible(&path, arguments), shown);
-        }
-    }
+    use super::without_secrets;
 
     #[test]
     fn addresses_are_shown_without_what_may_be_a_key() {

@@ -34,6 +34,7 @@ pub(super) fn run(args: &ExportArgs, file: &Path, global: &Global) -> Result<Out
         "models": made.models,
         "shown_bytes_per_entry": made.shown_bytes_per_entry,
         "left_out_bytes": made.left_out_bytes,
+        "left_out_entries": made.left_out_entries,
     });
     Ok(Outcome::done(&document, text(&made, &shell_name(file))).of(session.report()))
 }
@@ -84,6 +85,10 @@ fn text(page: &Page, file: &str) -> String {
             size(page.left_out_bytes),
             size(page.shown_bytes_per_entry as u64)
         );
+        out.push_str(&row("   ", "left out", &text));
+    }
+    if page.left_out_entries > 0 {
+        let text = counted(page.left_out_entries, "older entry");
         out.push_str(&row("   ", "left out", &text));
     }
     out

@@ -30,15 +30,9 @@ struct Row<'a> {
     problem: Option<String>,
 }
 
-pub(super) fn run(global: &Global) -> Result<Outcome, Error> {
+pub(in crate::commands) fn run(global: &Global) -> Result<Outcome, Error> {
     let rows = rows(global)?;
     Ok(Outcome::done(&json!({ "hooks": rows }), text_of(&rows)))
-}
-
-/// Returns the hooks as text for people.
-#[cfg(feature = "tui")]
-pub(super) fn text(global: &Global) -> Result<String, Error> {
-    Ok(text_of(&rows(global)?))
 }
 
 fn rows(global: &Global) -> Result<Vec<Row<'_>>, Error> {

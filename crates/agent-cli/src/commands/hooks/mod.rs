@@ -1,7 +1,7 @@
 //! `hooks`: the programs that settings let into a session, and trials of them.
 
 mod event;
-mod list;
+pub(super) mod list;
 mod merged;
 mod trial;
 
@@ -40,13 +40,6 @@ pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
         HooksCommand::List => list::run(global),
         HooksCommand::Test(args) => trial::run(args, global),
     }
-}
-
-/// Returns the list of hooks as text without styles.
-#[cfg(feature = "tui")]
-pub(super) fn listed(global: &Global) -> Result<String, Error> {
-    let text = list::text(global)?;
-    Ok(anstream::adapter::strip_str(&text).to_string())
 }
 
 fn environment(settings: &AppSettings, global: &Global) -> Result<HookEnvironment, Error> {

@@ -225,6 +225,7 @@ impl Driver {
             | Command::Review { .. }
             | Command::SetReasoning(_)
             | Command::SetName(_)
+            | Command::AddExecution(_)
             | Command::Set { .. }
             | Command::Close => None,
             Command::Compact { .. }
@@ -235,7 +236,7 @@ impl Driver {
             | Command::Back { .. }
             | Command::Dequeue { .. }
             | Command::AbortCompaction
-            | Command::Undo
+            | Command::Undo(_)
             | Command::Redo
             | Command::Fork { .. }
             | Command::SetModel(_)

@@ -38,6 +38,8 @@ pub(super) use other::other_models;
 pub(super) use prepare::{Prepared, User, check_session};
 use printer::{Form, Printer};
 use progress::Progress;
+#[cfg(feature = "tui")]
+pub(super) use script::plays_the_user;
 pub(super) use session_source::ResumeCommand;
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
 use agent_settings::hooks::{HookEnvironment, command_hooks, hook_set};
 use agent_settings::{AppSettings, Sources, Thinking};
 use agent_tools::approval::{ApprovalStore, Approvals};
+use agent_tools::mcp::ServerConfig;
 use agent_tools::{ToolLimits, Workspace};
 use session_store::catalog::sessions_root;
 
@@ -89,6 +90,24 @@ pub(in crate::commands) fn check_session(args: &RunArgs, global: &Global) -> Res
 
 impl Prepared {
     pub fn of(args: &RunArgs, global: &Global, user: User) -> Result<Self, Error> {
+        Self::made(args, global, user, &[])
+    }
+
+    /// Returns the session of an editor, with the tool servers that it names.
+    pub fn with_servers(
+        args: &RunArgs,
+        global: &Global,
+        servers: &[ServerConfig],
+    ) -> Result<Self, Error> {
+        Self::made(args, global, User::Interactive, servers)
+    }
+
+    fn made(
+        args: &RunArgs,
+        global: &Global,
+        user: User,
+        of_client: &[ServerConfig],
+    ) -> Result<Self, Error> {
         if global.json && args.mode == Some(ModeArg::Json) {
             return Err(Error::Usage(
                 "--json prints one document at the end, --mode json every event as it happens; choose one"
@@ -137,7 +156,7 @@ impl Prepared {
             true => settings,
             false => global.load_app_settings_with(extra, &cwd)?,
         };
-        let (tools, servers) = toolbox(args, &settings)?;
+        let (tools, servers) = toolbox(args, &settings, of_client)?;
         let (models, script, due) = match script {
             Some(script) => {
                 let own = script.script.header.window.map(TokenCount);

@@ -25,10 +25,11 @@ pub(super) fn allowed(args: &RunArgs) -> Result<Vec<&str>, Error> {
     Ok(args.allow.iter().map(String::as_str).collect())
 }
 
-/// Returns the tools, and the servers of those that are not our own.
+/// Returns the tools, and the servers of those that are not our own: of the settings, and those that an editor names.
 pub(super) fn toolbox(
     args: &RunArgs,
     settings: &AppSettings,
+    of_client: &[ServerConfig],
 ) -> Result<(Toolbox, Vec<ServerConfig>), Error> {
     let (named, place): (Option<Vec<String>>, _) = match &args.tools {
         Some(names) => {
@@ -37,7 +38,8 @@ pub(super) fn toolbox(
         }
         None => (settings.tools.enabled.clone(), "tools.enabled"),
     };
-    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
+    let mut servers = agent_tools::mcp::configured(&settings.mcp_servers);
+    servers.extend_from_slice(of_client);
     match named {
         None => Ok((standard_tools(), servers)),
         Some(names) if names.iter().all(|name| name == "none" || name.is_empty()) => {

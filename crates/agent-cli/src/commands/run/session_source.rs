@@ -1,5 +1,6 @@
 //! Which session a run works on, and the command that resumes it later.
 
+use agent_tools::Around;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,14 +9,13 @@ use clap::ValueEnum;
 use futures_executor::block_on;
 use session_model::SessionTree;
 
-use crate::commands::own_folder::Around;
 use crate::commands::run::RunArgs;
 use crate::commands::run::script_progress::ScriptProgress;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
 use crate::stores::{self, finder};
-use crate::ui::shell_name;
+use crate::ui::{clean, note, shell_name};
 use session_finder::{Found, OWN, session_name};
 use session_store::catalog::is_kept;
 use session_store::{
@@ -44,8 +44,11 @@ impl SessionSource {
         let open = |path: &Path| -> Result<Self, Error> {
             session_finder::refuse(path)?;
             let catalog = stores::catalog_of(path, policy)?;
-            let opened = block_on(catalog.open(&Locator::of_path(path), &mut ()));
-            Ok(Self::Open(opened?, catalog))
+            let opened = block_on(catalog.open(&Locator::of_path(path), &mut ()))?;
+            if let Some(stale) = opened.tree().stale_leaf() {
+                note(&clean(&stale.message));
+            }
+            Ok(Self::Open(opened, catalog))
         };
         if args.go_on {
             let none = match &args.prompt {
@@ -62,7 +65,10 @@ impl SessionSource {
                 ..Query::default()
             };
             let newest = block_on(catalog.list(query))?.rows.into_iter().next();
-            let row = newest.ok_or_else(|| Error::NothingToDo(none.to_owned()))?;
+            let Some(row) = newest else {
+                let moved = moved(&*catalog)?.unwrap_or_default();
+                return Err(Error::NothingToDo(format!("{none}{moved}")));
+            };
             return open(row.locator.as_path());
         }
         let fork = |path: &Path| -> Result<Self, Error> {
@@ -199,7 +205,7 @@ impl SessionSource {
         Error::session(
             self.path().unwrap_or(cwd),
             format!(
-                "its working folder {} is gone; name another with --cwd DIR",
+                "its working folder {} is gone; if it was moved, name the new one with --cwd DIR, or --cwd . for this one",
                 cwd.display()
             ),
         )
@@ -242,6 +248,17 @@ impl SessionSource {
             }
         })
     }
+}
+
+/// Returns how to continue the newest session of a folder that is gone: it may have another name now.
+fn moved(catalog: &dyn SessionCatalog) -> Result<Option<String>, Error> {
+    let rows = block_on(catalog.list(Query::default()))?.rows.into_iter();
+    let mut gone = rows.filter(|row| row.persisted && !Path::new(&row.cwd).is_dir());
+    Ok(gone.next().map(|row| {
+        let cwd = clean(&row.cwd);
+        let id = clean(&row.id);
+        format!("; {cwd} is gone: if it was moved to here, agent-cli --resume {id} --cwd . continues its newest session")
+    }))
 }
 
 /// Returns a value as the command line has it.

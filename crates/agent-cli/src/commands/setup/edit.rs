@@ -87,6 +87,26 @@ pub(super) fn put(text: &str, place: Place, agent: &str, program: &str) -> Resul
     Ok(root.to_string())
 }
 
+/// Returns the text of a file in which the member that the names lead to has a value; null removes it.
+///
+/// # Errors
+/// A file that is no JSON, or that has something else around the place.
+pub(in crate::commands) fn set(
+    text: &str,
+    names: &[&str],
+    value: &Value,
+) -> Result<String, String> {
+    let (name, outer) = names.split_last().ok_or("no name")?;
+    let (root, object) = object_at(text, outer)?;
+    match object.get(name) {
+        Some(there) if value.is_null() => there.remove(),
+        Some(there) => there.set_value(input(value)),
+        None if value.is_null() => {}
+        None => drop(object.append(name, input(value))),
+    }
+    Ok(root.to_string())
+}
+
 /// Returns the text of a file without what is ours, and without what would be left empty and is not in the text
 /// `before`; the same text where nothing is ours.
 ///

@@ -145,6 +145,23 @@ impl Edited {
     }
 }
 
+/// Changes the text of a file, unless another program changes it meanwhile.
+pub(in crate::commands) fn rewrite(
+    file: PathBuf,
+    change: impl FnOnce(&str) -> Result<String, String>,
+) -> Result<(), Error> {
+    let file = real(file)?;
+    let before = read(&file)?;
+    let after = change(before.as_deref().unwrap_or_default());
+    let after = after.map_err(|reason| refusal(&file, &reason))?;
+    write(&[Edited {
+        file,
+        before,
+        after: Some(after),
+        difference: None,
+    }])
+}
+
 /// Writes all files, or none.
 pub(super) fn write(files: &[Edited]) -> Result<(), Error> {
     let stage = |edited: &Edited| {

@@ -18,6 +18,8 @@ use crate::error::Error;
 use crate::options::Global;
 use session_finder::Environment;
 
+pub(super) use edit::set;
+pub(super) use file::rewrite;
 use file::{Edited, real, write};
 use targets::{Place, TARGETS, Target};
 

@@ -35,7 +35,7 @@ fn bad_lines_are_answered_and_the_session_goes_on() {
     invalid (type): line 4: it is missing; name the command, such as get_state
     invalid (type): line 5: unknown command `nothing`, expected one of `prompt`, `steer`, `follow_up`, `take_back`, `resume`, `abort`, `compact`, `review_compaction`, `abort_compaction`, `set_auto_compaction`, `set_model`, `get_state`, `get_context`, `get_plan`, `get_tree`, `navigate_tree`, `fork`, `undo`, `redo`, `pin`, `unpin`, `pins`, `approve`, `subscribe`, `handoff`, `label`, `close`
     invalid (text): line 6: invalid type: sequence, expected a string
-    invalid (really): line 7: unknown field `really`, there are no fields
+    invalid (really): line 7: unknown field `really`, expected `any`
     "#);
     client.send_bytes(b"\n \r\n");
     client.prompt("hi");

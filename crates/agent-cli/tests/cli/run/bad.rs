@@ -150,8 +150,8 @@ fn a_working_folder_that_is_gone() {
     runs.play(&["--session", "s.jsonl", "--cwd", "work", "-p", "hi"])
         .success();
     std::fs::remove_dir(runs.env.path("work")).expect("removed");
-    assert_snapshot!(runs.refused(4, &["--session", "s.jsonl", "-p", "more"]), @"error: [DIR]/s.jsonl: its working folder [DIR]/work is gone; name another with --cwd DIR");
-    assert_snapshot!(runs.refused(4, &["--fork", "s.jsonl", "-p", "more"]), @"error: s.jsonl: its working folder [DIR]/work is gone; name another with --cwd DIR");
+    assert_snapshot!(runs.refused(4, &["--session", "s.jsonl", "-p", "more"]), @"error: [DIR]/s.jsonl: its working folder [DIR]/work is gone; if it was moved, name the new one with --cwd DIR, or --cwd . for this one");
+    assert_snapshot!(runs.refused(4, &["--fork", "s.jsonl", "-p", "more"]), @"error: s.jsonl: its working folder [DIR]/work is gone; if it was moved, name the new one with --cwd DIR, or --cwd . for this one");
     let elsewhere = ["--session", "s.jsonl", "-p", "more", "--cwd", "tmp"];
     assert_eq!(runs.play(&elsewhere).success(), "Hello again.\n");
 }

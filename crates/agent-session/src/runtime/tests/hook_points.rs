@@ -9,6 +9,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
+use crate::undoable::Whose;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 
@@ -483,7 +484,7 @@ fn hooks_are_told_of_moves() {
         life.command_and(Command::Navigate(to(Some("e2")))).await;
         life.command_and(Command::Navigate(to(Some("nowhere"))))
             .await;
-        life.send(Command::Undo);
+        life.send(Command::Undo(Whose::Ours));
         life.close().await;
         let text = noted(&log);
         let ids = regex::Regex::new("[0-9a-f]{8}").unwrap();

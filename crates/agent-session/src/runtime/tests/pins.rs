@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::runtime::{Ask, Call, PinsReport, Reply};
+use crate::undoable::Whose;
 
 fn text(text: &str) -> Command {
     Command::Pin(PinTarget::Text(text.to_owned()))
@@ -151,7 +152,7 @@ fn a_pin_outlives_the_undo_of_the_compaction_before_it() {
             .await
             .unwrap();
         call(&mut life, Ask::Do(entry("e1"))).await.unwrap();
-        life.send(Command::Undo);
+        life.send(Command::Undo(Whose::Ours));
         life.until(|event| matches!(event, SessionEvent::Navigated { .. }))
             .await;
         let ids: Vec<_> = pins(&mut life)

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use super::*;
 use crate::runtime::reply::RefusalKind;
 use crate::runtime::{Ask, Call};
-use crate::undoable::Later;
+use crate::undoable::{Later, Whose};
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 
@@ -69,14 +69,17 @@ fn a_compaction_is_undone_and_redone_and_undone() {
         let after = context(&life);
         assert_ne!(before, after);
         for _ in 0..2 {
-            assert_eq!(turn(&mut life, Command::Undo).await, "navigated");
+            assert_eq!(
+                turn(&mut life, Command::Undo(Whose::Ours)).await,
+                "navigated"
+            );
             assert_eq!(context(&life), before);
             assert_eq!(turn(&mut life, Command::Redo).await, "navigated");
             assert_eq!(context(&life), after);
         }
         assert_snapshot!(turn(&mut life, Command::Redo).await, @"error: nothing was undone on the path");
         let leaf = leaf(&life);
-        turn(&mut life, Command::Undo).await;
+        turn(&mut life, Command::Undo(Whose::Ours)).await;
         life.ask("go on").await;
         let told = turn(&mut life, Command::Redo).await;
         assert_snapshot!(told.replace(&leaf, "ID"), @"error: the session has gone on since the newest undo; what was undone ends in entry ID; go to that entry to continue from it");
@@ -117,7 +120,7 @@ fn another_strategy_takes_the_place_of_the_newest_compaction_in_one_write() {
         let text = std::fs::read_to_string(life.path.as_ref().unwrap()).unwrap();
         assert_eq!(text.lines().count(), lines + 2);
         // It is a compaction as any other.
-        turn(&mut life, Command::Undo).await;
+        turn(&mut life, Command::Undo(Whose::Ours)).await;
         assert_eq!(context(&life), before);
         // In the place of the one that was undone, where the session stands.
         let told = life

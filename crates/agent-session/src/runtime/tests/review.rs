@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::runtime::{CompactionChoices, CompactionRequest, NoPreview, Preview};
+use crate::undoable::Whose;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 
@@ -134,7 +135,7 @@ fn what_is_pinned_stays_and_what_is_left_out_goes_until_an_undo() {
         omission
         compaction
         ");
-        life.send(Command::Undo);
+        life.send(Command::Undo(Whose::Ours));
         life.until(|event| matches!(event, SessionEvent::Navigated { .. }))
             .await;
         assert!(life.written().contains("#2"));

@@ -1,14 +1,14 @@
-//! The rows of a tree: a turn each, in the order of the screen.
+//! The rows of a session's tree: a turn each, in the order of the screen.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use compaction_core::{Profile, TokenCount};
+
 use session_model::text::first_line;
-use session_model::{
-    AgentMessage, Entry, EntryBody, EntryId, EntryIndex, EntryKind, Leaf, SessionTree, StatedRole,
-    without_private,
-};
+use session_model::{AgentMessage, EntryId, EntryIndex, EntryKind, Leaf, SessionTree, StatedRole};
+
+use super::entry_line;
 
 /// The most characters of a row's text.
 const TEXT: usize = 160;
@@ -72,16 +72,12 @@ impl TreeRow {
     /// Returns the first line of what was said, without control characters.
     pub fn text(&self, tree: &SessionTree) -> &str {
         self.text.get_or_init(|| {
-            let text = match tree.entry(self.first) {
-                Ok(entry) => text_of(&entry),
-                Err(_) => "(cannot be read)".to_owned(),
-            };
-            let line = first_line(&text, TEXT);
+            let line = entry_line(tree, self.first, TEXT);
             match self.rank {
-                Rank::Compaction => format!("compacted: {line}"),
+                Rank::Compaction => format!("compacted {line}"),
                 Rank::Branch => format!("branch summary: {line}"),
                 Rank::Turn => line,
-                Rank::Other if text.trim().is_empty() => "(nothing said here yet)".to_owned(),
+                Rank::Other if line.trim().is_empty() => "(nothing said here yet)".to_owned(),
                 Rank::Other => format!("({}) {line}", tree.kind(self.first).name()),
             }
         })
@@ -109,8 +105,12 @@ impl TreeRow {
     }
 }
 
-/// Returns the rows of a tree that stands at a leaf.
-pub(super) fn rows(tree: &SessionTree, leaf: Leaf) -> Vec<TreeRow> {
+/// Returns the rows of a tree that stands at a leaf; `is_turn` says which messages with the role of the user begin one.
+pub fn tree_rows(
+    tree: &SessionTree,
+    leaf: Leaf,
+    is_turn: &dyn Fn(EntryIndex) -> bool,
+) -> Vec<TreeRow> {
     let path = tree.path(leaf);
     let mut is_active = vec![false; tree.len()];
     for index in path.entries() {
@@ -122,6 +122,7 @@ pub(super) fn rows(tree: &SessionTree, leaf: Leaf) -> Vec<TreeRow> {
         is_active,
         leaf: path.entries().last().copied(),
         labels: tree.labels(),
+        is_turn,
         rows: Vec::new(),
     };
     // Depth first without recursion: sessions are deeper than stacks.
@@ -140,6 +141,7 @@ struct Builder<'a> {
     is_active: Vec<bool>,
     leaf: Option<EntryIndex>,
     labels: BTreeMap<EntryId, String>,
+    is_turn: &'a dyn Fn(EntryIndex) -> bool,
     rows: Vec<TreeRow>,
 }
 
@@ -174,6 +176,7 @@ impl Builder<'_> {
         loop {
             let (kind, role) = (self.tree.kind(at), self.tree.role(at));
             let rank = rank(kind, role);
+            let rank = rank.filter(|rank| *rank != Rank::Turn || (self.is_turn)(at));
             if rank.is_some() || row.is_none() {
                 self.finish(row.take(), &mut opens);
                 row = Some(row_of(at, rank.unwrap_or(Rank::Other), depth));
@@ -247,17 +250,4 @@ fn says(kind: EntryKind) -> bool {
             | EntryKind::BranchSummary
             | EntryKind::Compaction
     )
-}
-
-/// Returns what an entry says.
-pub fn text_of(entry: &Entry) -> String {
-    match &entry.body {
-        EntryBody::Compaction(compaction) => compaction
-            .short_summary
-            .clone()
-            .unwrap_or_else(|| compaction.summary.clone()),
-        EntryBody::BranchSummary(branch) => branch.summary.clone(),
-        EntryBody::Message(message) => without_private(&message.display_text()).into_owned(),
-        _ => String::new(),
-    }
 }

@@ -30,7 +30,7 @@ const OF_THE_SYSTEM: [&str; 17] = [
 
 /// What is known around a session; all paths without links.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Around {
+pub struct Around {
     /// The folder that the program works in.
     pub here: Option<PathBuf>,
     /// The user's home.
