@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use llm_providers::ApiProtocol;
-use llm_providers::catalog::Catalog;
+use llm_providers::catalog::{Catalog, ProviderInfo};
+use llm_providers::{ApiProtocol, Reasoning, ReasoningField};
 use serde_json::{Map, Value, json};
 
 use crate::integrations;
@@ -52,25 +52,22 @@ pub fn run() -> Outcome {
     let own = catalog.providers().map(|provider| {
         let mut names = provider.aliases.clone();
         names.push(provider.name.clone());
-        (
-            provider.name.as_str(),
-            names,
-            provider.wires.keys().collect(),
-        )
+        (provider.name.as_str(), names, Some(provider))
     });
-    let clouds = CLOUDS.map(|name| (name, vec![name.to_owned()], Vec::new()));
-    for (provider, names, wires) in own.chain(clouds) {
+    let clouds = CLOUDS.map(|name| (name, vec![name.to_owned()], None));
+    let claude = adaptive(&json_of(&read(
+        &folder.join("dist/providers/data/anthropic.json"),
+    )?)?);
+    for (provider, names, info) in own.chain(clouds) {
         let list = names.iter().find_map(|name| {
             std::fs::read_to_string(folder.join(format!("dist/providers/data/{name}.json"))).ok()
         });
         let Some(list) = list else { continue };
         let own = providers.entry(provider.to_owned()).or_default();
         let list = json_of(&list)?;
-        for models in list.as_object().into_iter().flat_map(Map::values) {
-            for (id, model) in models.as_object().into_iter().flatten() {
-                if let Some(row) = row(id, model, &wires) {
-                    own.insert(id.clone(), row);
-                }
+        for model in models(&list) {
+            if let Some((id, row)) = row(model, info, &claude) {
+                own.insert(id, row);
             }
         }
     }
@@ -97,18 +94,63 @@ fn json_of(text: &str) -> Outcome<Value> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// Returns what the catalog keeps of a model, or `None` where it is none for a session. A price of 0 for the cache means
-/// that there is none; a model without any price is free only where its id says so.
-fn row(id: &str, model: &Value, wires: &[&ApiProtocol]) -> Option<Value> {
-    if id.starts_with('~') || LEFT_OUT.iter().any(|part| id.contains(part)) {
+/// Returns the models of a file of the list.
+fn models(list: &Value) -> impl Iterator<Item = &Value> {
+    let groups = list.as_object().into_iter().flat_map(Map::values);
+    groups.filter_map(Value::as_object).flat_map(Map::values)
+}
+
+/// Returns Claude's models, and whether each takes a level for its thinking. Clouds put their own words around the ids.
+fn adaptive(list: &Value) -> BTreeMap<String, bool> {
+    let models = models(list);
+    let flags = models.filter_map(|model| {
+        let id = model["id"].as_str()?.to_owned();
+        Some((id, model["compat"]["forceAdaptiveThinking"] == true))
+    });
+    flags.collect()
+}
+
+/// Returns the id of a model and what the catalog keeps of it, or `None` where it is none for a session. A price of 0
+/// for the cache means that there is none; a model without any price is free only where its id says so.
+fn row(
+    model: &Value,
+    provider: Option<&ProviderInfo>,
+    claude: &BTreeMap<String, bool>,
+) -> Option<(String, Value)> {
+    let id = model["id"].as_str()?;
+    let chat = model["type"] == "chat" || model["type"].is_null();
+    if !chat || id.starts_with('~') || LEFT_OUT.iter().any(|part| id.contains(part)) {
         return None;
     }
     let window = model["contextWindow"]
         .as_u64()
         .filter(|size| *size >= 4000)?;
     let mut row = Map::new();
-    if model["compat"]["forceAdaptiveThinking"] == true && model["api"] == "anthropic-messages" {
+    let api = model["api"].as_str().unwrap_or_default();
+    let reasons = model["reasoning"] == true;
+    let by_level = match api {
+        "anthropic-messages" => model["compat"]["forceAdaptiveThinking"] == true,
+        "google-generative-ai" | "google-vertex" => model["thinkingLevelMap"].is_object(),
+        "bedrock-converse-stream" => {
+            let known = claude.iter().filter(|(name, _)| id.contains(name.as_str()));
+            known
+                .max_by_key(|(name, _)| name.len())
+                .is_some_and(|(_, flag)| *flag)
+        }
+        _ => false,
+    };
+    if by_level {
         row.insert("adaptiveThinking".to_owned(), json!(true));
+    }
+    let mut wires = provider
+        .into_iter()
+        .flat_map(|provider| provider.wires.keys());
+    let wire = wires.find(|wire| api == wire.api());
+    if reasons && let Some(compat) = provider.and_then(|provider| compat(model, provider, wire)) {
+        row.insert("compat".to_owned(), compat);
+    }
+    if reasons && let Some(levels) = levels(model, api) {
+        row.insert("levels".to_owned(), levels);
     }
     let inputs = model["input"].as_array();
     if inputs.is_some_and(|inputs| inputs.contains(&json!("image"))) {
@@ -127,11 +169,67 @@ fn row(id: &str, model: &Value, wires: &[&ApiProtocol]) -> Option<Value> {
         row.insert("reasoning".to_owned(), json!(true));
     }
     row.insert("window".to_owned(), json!(window));
-    let mut wires = wires.iter();
-    if let Some(wire) = wires.find(|wire| model["api"] == wire.api()) {
+    if let Some(wire) = wire {
         row.insert("wire".to_owned(), json!(wire));
     }
-    Some(Value::Object(row))
+    Some((id.to_owned(), Value::Object(row)))
+}
+
+/// Returns the levels of thinking that the model takes, where the list has them. A level that is sent as another one is
+/// none of its own; a model whose effort cannot be set thinks or does not.
+fn levels(model: &Value, api: &str) -> Option<Value> {
+    let map = model["thinkingLevelMap"].as_object();
+    if map.is_none() && !api.starts_with("google") {
+        return None;
+    }
+    let graded = api != "openai-completions" || model["compat"]["supportsReasoningEffort"] != false;
+    let minimal = !matches!(api, "anthropic-messages" | "bedrock-converse-stream");
+    let taken = |level: &&str| match map.and_then(|map| map.get(*level)) {
+        None => match *level {
+            "xhigh" | "max" => false,
+            "off" | "high" => true,
+            "minimal" => graded && minimal,
+            _ => graded,
+        },
+        Some(Value::String(word)) if *level == "off" => matches!(word.as_str(), "none" | "off"),
+        Some(word) => word
+            .as_str()
+            .is_some_and(|word| word.eq_ignore_ascii_case(level)),
+    };
+    let names = Reasoning::LEVELS.map(Reasoning::name);
+    let levels: Vec<&str> = names.iter().copied().filter(|name| taken(&name)).collect();
+    Some(json!(levels))
+}
+
+/// Returns what differs from the provider's other models over Chat Completions.
+fn compat(model: &Value, provider: &ProviderInfo, wire: Option<&ApiProtocol>) -> Option<Value> {
+    if model["api"] != "openai-completions" {
+        return None;
+    }
+    let usual = match wire {
+        Some(wire) => &provider.wires[wire],
+        None => &provider.compat,
+    };
+    let said = &model["compat"];
+    let field = match said["thinkingFormat"].as_str() {
+        Some("zai" | "deepseek") => ReasoningField::Thinking,
+        Some("qwen") => ReasoningField::EnableThinking,
+        Some("openrouter" | "ant-ling") => ReasoningField::ReasoningObject,
+        Some("together") => ReasoningField::ReasoningEnabled,
+        Some("openai") | None if said["supportsReasoningEffort"] != false => {
+            ReasoningField::ReasoningEffort
+        }
+        _ => ReasoningField::None,
+    };
+    let mut differs = Map::new();
+    if field != usual.reasoning_field {
+        differs.insert("reasoningField".to_owned(), json!(field));
+    }
+    let replays = said["requiresReasoningContentOnAssistantMessages"] == true;
+    if replays && !usual.replays_reasoning {
+        differs.insert("replaysReasoning".to_owned(), json!(true));
+    }
+    (!differs.is_empty()).then_some(Value::Object(differs))
 }
 
 /// Returns one tier of prices, or `None` where the list has no usable ones.

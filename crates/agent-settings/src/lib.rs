@@ -118,6 +118,8 @@ pub enum Thinking {
     /// Even more.
     #[cfg_attr(feature = "clap", value(name = "xhigh"))]
     XHigh,
+    /// As much as it can.
+    Max,
 }
 
 impl From<Thinking> for Reasoning {
@@ -129,6 +131,7 @@ impl From<Thinking> for Reasoning {
             Thinking::Medium => Self::Medium,
             Thinking::High => Self::High,
             Thinking::XHigh => Self::XHigh,
+            Thinking::Max => Self::Max,
         }
     }
 }

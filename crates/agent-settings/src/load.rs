@@ -310,7 +310,7 @@ const NOT_FOR_PROJECTS: [&[&str]; 21] = [
 ];
 
 /// What a project or a script may say of a model. Anything else, such as an address, is the user's business.
-const OF_MODELS_FOR_PROJECTS: [&str; 9] = [
+const OF_MODELS_FOR_PROJECTS: [&str; 8] = [
     "window",
     "maxOutput",
     "tools",
@@ -319,7 +319,6 @@ const OF_MODELS_FOR_PROJECTS: [&str; 9] = [
     "adaptiveThinking",
     "nativeStandalone",
     "nativeInBand",
-    "prices",
 ];
 
 /// What says where something is sent and with which key, wherever it stands.

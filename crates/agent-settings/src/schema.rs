@@ -51,16 +51,24 @@ pub(crate) fn find(schema: &Value, path: &KeyPath) -> Option<Value> {
 }
 
 fn inside(node: &Value, step: &Step) -> Option<Value> {
+    if is_anything(node) {
+        return Some(node.clone());
+    }
     let own = match step {
         Step::Name(name) => {
             let named = node["properties"].get(name);
             let any = node.get("additionalProperties");
-            named.or(any.filter(|node| node.is_object()))
+            named.or(any.filter(|node| node.is_object() || is_anything(node)))
         }
         Step::Item(_) => node.get("items"),
     };
     let own = own.cloned();
     own.or_else(|| alternatives(node).find_map(|node| inside(node, step)))
+}
+
+/// Returns true for the schema of what may be anything, such as the fields of `extraBody`.
+fn is_anything(node: &Value) -> bool {
+    *node == Value::Bool(true)
 }
 
 fn alternatives(node: &Value) -> impl Iterator<Item = &Value> {
@@ -102,6 +110,9 @@ pub(crate) fn misplaced(node: &Value, tree: &Value) -> Option<KeyPath> {
 
 /// Returns true when a value may stand where a schema holds; what it contains is not looked at.
 fn takes(node: &Value, value: &Value) -> bool {
+    if is_anything(node) {
+        return true;
+    }
     if let Some(only) = node.get("const") {
         return value == only;
     }

@@ -453,7 +453,10 @@ fn a_list_is_no_object() {
     assert_snapshot!(said(r#"{"compaction": []}"#), @"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: compaction is an empty list, but must be an object");
     assert_snapshot!(said(r#"{"compaction": {"cutRule": {"fit": null}}}"#), @r#"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: compaction.cutRule is an object, but must be "nearest" or "fit""#);
     assert_snapshot!(said(r#"{"models": {"openai/gpt-5": [5000]}}"#), @"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models.openai/gpt-5 is a list, but must be an object");
-    assert_snapshot!(said(r#"{"models": {"openai/gpt-5": {"prices": [[0, 1, 2]]}}}"#), @"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models.openai/gpt-5.prices[0] is a list, but must be an object");
+    let global = Place::new()
+        .global(r#"{"models": {"openai/gpt-5": {"prices": [[0, 1, 2]]}}}"#)
+        .error();
+    assert_snapshot!(global, @"settings [DIR]/config/settings.json, line 1: models.openai/gpt-5.prices[0] is a list, but must be an object");
     assert_snapshot!(said(r#"{"compaction": {"strategy": {"off": null}}}"#), @r#"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: compaction.strategy is an object, but must be "context-full", "handoff", "restore", "prune-only", "extractive", "off" or a list of them"#);
 }
 
@@ -463,14 +466,54 @@ fn a_project_may_set_the_rest() {
         r#"{"systemPrompt": "Be brief.", "compaction": {"strategy": "extractive"}, "tools": {"outputBytes": 2000},
             "session": {"sync": "interval"}, "branchSummary": {"enabled": true},
             "models": {"openai/gpt-6.2-sol": {"window": 5000, "maxOutput": 100, "tools": true, "images": true,
-                "reasoning": true, "adaptiveThinking": true, "nativeStandalone": true, "nativeInBand": true,
-                "prices": []}}}"#,
+                "reasoning": true, "adaptiveThinking": true, "nativeStandalone": true, "nativeInBand": true}}}"#,
     );
     let settings = place.load().settings;
     assert_eq!(settings.session.sync, SyncSetting::Interval);
     assert_eq!(settings.models["openai/gpt-6.2-sol"].window, Some(5000));
     let place = Place::new().project(r#"{"models": {"openai/gpt-6.2-sol": {"windows": 5000}}}"#);
     assert_snapshot!(place.error(), @r#"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models."openai/gpt-6.2-sol".windows is no setting; did you mean models."openai/gpt-6.2-sol".window?"#);
+}
+
+#[test]
+fn a_project_changes_neither_prices_nor_requests() {
+    for (member, value) in [
+        ("prices", "[]"),
+        ("prices", r#"[{"input": 0, "output": 0}]"#),
+        ("extraBody", r#"{"service_tier": "priority"}"#),
+        ("extraHeaders", r#"{"x-a": "b"}"#),
+    ] {
+        let text = format!(
+            r#"{{"limits": {{}},{0}"models": {{"openai/gpt-5.4": {{"{member}": {value}}}}}}}"#,
+            "\n"
+        );
+        let place = Place::new().project(&text);
+        let place_of =
+            "settings [DIR]/home/repo/.agent-cli/settings.json, line 2: a project may not set";
+        let said = format!(
+            r#"{place_of} models."openai/gpt-5.4".{member}; put it in the global file [DIR]/config/settings.json"#
+        );
+        assert_eq!(place.error(), said);
+    }
+}
+
+#[test]
+fn fields_of_the_users_own_never_reach_conversation_tools_or_keys() {
+    let said = |text: &str| Place::new().global(text).error();
+    assert_snapshot!(said("{\"providers\": {\"vllm\": {\n\"extraBody\": [1]}}}"), @"settings [DIR]/config/settings.json, line 2: providers.vllm.extraBody is a list, but must be an object");
+    assert_snapshot!(said("{\"providers\": {\"vllm\": {\"extraBody\": {\n\"a\": 1,\n\"messages\": []}}}}"), @"settings [DIR]/config/settings.json, line 3: providers.vllm.extraBody.messages: is set by the program: messages, tools, model and stream cannot be changed, and agent-cli shortens the conversation itself; leave it out");
+    assert_snapshot!(said("{\"models\": {\"openai/gpt-5.4\": {\"extraBody\": {\"a\": {\n\"tools\": []}}}}}"), @"settings [DIR]/config/settings.json, line 2: models.openai/gpt-5.4.extraBody.a.tools: is set by the program: messages, tools, model and stream cannot be changed, and agent-cli shortens the conversation itself; leave it out");
+    assert_snapshot!(said("{\"providers\": {\"vllm\": {\n\"extraHeaders\": {\"Authorization\": \"x\"}}}}"), @"settings [DIR]/config/settings.json, line 2: providers.vllm.extraHeaders.Authorization: is set by the program; for a key, use apiKeyEnv and keyHeader of the provider");
+    let text = r#"{"providers": {"vllm": {"extraBody": {"chat_template_kwargs": {"enable_thinking": false}, "list": [1, null]}}}}"#;
+    let settings = Place::new().global(text).load().settings;
+    let body = settings.providers["vllm"]
+        .extra_body
+        .as_ref()
+        .expect("fields");
+    assert_eq!(
+        body.0["chat_template_kwargs"]["enable_thinking"],
+        json!(false)
+    );
 }
 
 #[test]

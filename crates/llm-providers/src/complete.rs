@@ -57,7 +57,20 @@ pub async fn complete(
                 {
                     error.kind = ProviderErrorKind::ContextOverflow;
                 }
-                tries.failed(error, progress).await?;
+                let answer = error.answer.take();
+                let ended = tries.failed(error, progress).await;
+                match answer.filter(|_| !cancel.is_cancelled()) {
+                    // Asked for again, it ended in the same way.
+                    Some(answer) if ended.is_err() => {
+                        let done = Event::Done(*answer);
+                        progress(Progress::Event(&done));
+                        let Event::Done(answer) = done else {
+                            unreachable!("it was just made")
+                        };
+                        return Ok(answer);
+                    }
+                    _ => ended?,
+                }
             }
         }
     }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 
 use session_model::json::RawJson;
 use session_model::{
-    Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext, SessionPath,
-    SystemMessage, Wording, convert_to_llm, pair_calls,
+    Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext, SessionPath, Wording,
+    convert_to_llm, pair_calls,
 };
 
 use crate::native_history::NativeHistory;
 use crate::provider::Provider;
 use crate::request::{Request, Tool};
+use crate::wire::parts::system_text;
 
 impl Request {
     /// Returns the request that goes on with `context` (the context of `path`) at a provider, and what had to be
@@ -52,20 +53,13 @@ impl Request {
             ..Self::default()
         };
         if let Some(LlmMessage::System(system)) = messages.first() {
-            request.system = prompt_of(system);
+            request.system = system_text(system);
             request.tools = system.tools_added.iter().filter_map(tool_of).collect();
             messages.remove(0);
         }
         request.messages = messages;
         (request, diagnostics)
     }
-}
-
-fn prompt_of(system: &SystemMessage) -> String {
-    let sections = system.sections.iter().filter_map(|(_, text)| text.clone());
-    let texts = [system.content.joined_text("\n\n")].into_iter();
-    let texts = texts.chain(sections).filter(|text| !text.is_empty());
-    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 fn tool_of(raw: &RawJson) -> Option<Tool> {

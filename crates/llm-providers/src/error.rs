@@ -4,10 +4,14 @@ use std::fmt;
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use serde::Deserialize;
 use session_model::Usage;
 
+use crate::answer::Answer;
+
 /// What kind of failure it is; retries and fallbacks go by this.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProviderErrorKind {
     /// The request exceeds the model's window.
     ContextOverflow,
@@ -105,7 +109,7 @@ impl ProviderErrorKind {
 }
 
 /// A failed request. It never holds a credential.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProviderError {
     /// What kind of failure it is.
     pub kind: ProviderErrorKind,
@@ -119,12 +123,16 @@ pub struct ProviderError {
     pub request_id: Option<Box<str>>,
     /// How long the service asks to wait.
     pub retry_after: Option<Duration>,
+    /// Whether the service says that the same request may be sent again.
+    pub should_retry: Option<bool>,
     /// The most input tokens a minute, where the service names them in refusing a request for its rate.
     pub token_limit: Option<NonZeroU64>,
     /// What was said, cut to a bounded excerpt.
     pub message: Box<str>,
     /// What was billed all the same, where that is known.
     pub usage: Option<Box<Usage>>,
+    /// The answer where it is whole, as far as one can see, but does not say why it ended.
+    pub answer: Option<Box<Answer>>,
     /// Whether there was no connection, and the service has never answered in this process: its address may be wrong.
     pub first_contact: bool,
 }
@@ -146,9 +154,11 @@ impl ProviderError {
             status: None,
             request_id: None,
             retry_after: None,
+            should_retry: None,
             token_limit: None,
             message: excerpt.into(),
             usage: None,
+            answer: None,
             first_contact: false,
         }
     }

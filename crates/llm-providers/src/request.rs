@@ -30,8 +30,8 @@ pub enum ToolChoice {
 }
 
 /// How much a model that can think should think.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Reasoning {
     /// What the provider does when nothing is said.
     #[default]
@@ -47,8 +47,36 @@ pub enum Reasoning {
     /// Much.
     High,
     /// Even more.
-    #[serde(rename = "xhigh")]
     XHigh,
+    /// As much as it can.
+    Max,
+}
+
+impl Reasoning {
+    /// Every level, the lowest first.
+    pub const LEVELS: [Self; 7] = [
+        Self::Off,
+        Self::Minimal,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::XHigh,
+        Self::Max,
+    ];
+
+    /// Returns the name that settings and sessions use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Off => "off",
+            Self::Minimal => "minimal",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::XHigh => "xhigh",
+            Self::Max => "max",
+        }
+    }
 }
 
 /// One request to a model.

@@ -115,7 +115,11 @@ impl RetryPolicy {
         error: &ProviderError,
         random: f64,
     ) -> Result<Duration, RetryStop> {
-        let attempts = self.attempts_for(error.kind);
+        let attempts = match error.should_retry {
+            Some(true) => self.attempts,
+            Some(false) => return Err(RetryStop::Permanent),
+            None => self.attempts_for(error.kind),
+        };
         if attempts == 1 && self.attempts > 1 {
             return Err(RetryStop::Permanent);
         }

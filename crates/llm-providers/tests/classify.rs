@@ -156,6 +156,21 @@ fn a_rate_limit_names_the_input_tokens_of_a_minute() {
 }
 
 #[test]
+fn waits_are_read_from_the_fields_of_google_and_openrouter() {
+    let seen = |provider: &str| {
+        let of = |one: &&Seen| {
+            one.provider == provider
+                && (one.body.contains("retryDelay") || one.body.contains("X-RateLimit-Reset"))
+        };
+        let one = seen().into_iter().find(|one| of(&one)).expect("a body");
+        let found = classify(one.status, &one.body);
+        (found.retry_after, found.reset_at)
+    };
+    assert_eq!(seen("google"), (Some(Duration::from_secs(53)), None));
+    assert_eq!(seen("openrouter"), (None, Some(1_777_420_800_000)));
+}
+
+#[test]
 fn a_status_without_a_body_says_enough() {
     let check = |status: u16, kind: &str| {
         for body in ["", " \n", "{}", "null", "nothing of use"] {
@@ -188,7 +203,7 @@ fn a_status_without_a_body_says_enough() {
     assert_eq!(classify(None, "nothing of use").kind.name(), "malformed");
     assert_eq!(
         classify(Some(502), "").message,
-        "the service gives no reason, status 502"
+        "the service gives no reason"
     );
 }
 

@@ -185,7 +185,12 @@ fn thinking_levels_are_sent_or_refused() {
             Reasoning::Low,
             "models.\"mistral/devstral-2512\".reasoning",
         ),
-        ("gemini/gemini-3.8-flash", Reasoning::XHigh, "ask for high"),
+        (
+            "gemini/gemini-3.8-flash",
+            Reasoning::XHigh,
+            "ask for one of: low, medium, high",
+        ),
+        ("gemini/gemini-next", Reasoning::Max, "ask for high"),
         ("anthropic/claude-next", Reasoning::Minimal, "ask for low"),
     ] {
         let (error, body) = asked(model, reasoning);

@@ -387,7 +387,7 @@ fn vllm_takes_three_rounds() {
 fn opencode_gets_the_session_in_a_header() {
     run(&Case::new(
         "vllm",
-        "opencode-go/glm-5.2",
+        "opencode-go/glm-5.3",
         "/zen/go/v1",
         |received, _| match received.header("x-opencode-session") {
             Some("a-session") => Ok(()),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use compaction_core::TokenCount;
-use llm_providers::catalog::{Catalog, ModelInfo, ProviderInfo};
+use llm_providers::catalog::{Catalog, ExtraBody, ModelInfo, ProviderInfo};
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
@@ -109,6 +109,8 @@ impl Found<'_> {
             "key_set": self.key == Key::Set,
             "key_optional": self.provider.key_optional,
             "any_model": self.provider.any_model,
+            "extra_body": self.provider.extra_body,
+            "headers": self.provider.headers.keys().collect::<Vec<_>>(),
         })
     }
 
@@ -157,7 +159,10 @@ fn model_json(model: &ModelInfo) -> Value {
         "adaptive_thinking": can.adaptive_thinking,
         "native_standalone": can.native_standalone,
         "native_in_band": can.native_in_band,
+        "levels": can.levels,
         "prices": prices.collect::<Vec<_>>(),
+        "extra_body": model.extra_body,
+        "extra_headers": model.extra_headers.keys().collect::<Vec<_>>(),
         "source": model.source,
         "origin": model.origin,
         "date": model.date,
@@ -202,7 +207,15 @@ fn text(found: &[Found<'_>]) -> String {
     }
     for found in found {
         text.push_str(&found.heading());
-        text.extend(found.models.iter().map(|model| row(model, width)));
+        let added = |fields: &ExtraBody| match fields.0.is_empty() {
+            true => String::new(),
+            false => dim(&format!("    with {}", clean(&json!(fields).to_string()))),
+        };
+        text.push_str(&added(&found.provider.extra_body));
+        for model in &found.models {
+            text.push_str(&row(model, width));
+            text.push_str(&added(&model.extra_body));
+        }
         if found.provider.any_model {
             let name = clean(&found.provider.name);
             text.push_str(&dim(&format!("  any model that it has, as {name}/MODEL")));

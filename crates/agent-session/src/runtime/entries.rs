@@ -107,16 +107,8 @@ impl AgentSession {
         if context.model.as_ref() != Some(&model) {
             entries.push(EntryDraft::ModelChange(model).into());
         }
-        let level = match self.reasoning {
-            Reasoning::Default => None,
-            Reasoning::Off => Some("off"),
-            Reasoning::Minimal => Some("minimal"),
-            Reasoning::Low => Some("low"),
-            Reasoning::Medium => Some("medium"),
-            Reasoning::High => Some("high"),
-            Reasoning::XHigh => Some("xhigh"),
-        };
-        if let Some(level) = level.filter(|level| *level != context.thinking_level) {
+        let level = self.reasoning.name();
+        if self.reasoning != Reasoning::Default && level != context.thinking_level {
             entries.push(EntryDraft::ThinkingLevelChange(level.to_owned()).into());
         }
         entries.extend(instructions);

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use llm_providers::{
-    ApiProtocol, CacheControlModels, Capabilities, MaxTokensField, ProviderCompat, ReasoningField,
+    ApiProtocol, CacheControlModels, Capabilities, MaxTokensField, ProviderCompat, Reasoning,
+    ReasoningField,
 };
 use serde_json::Value;
 use test_support::Received;
@@ -165,6 +166,19 @@ fn bounded(value: &Value, can: &Capabilities) -> Result<(), Wrong> {
     Ok(())
 }
 
+/// An effort is one that the model is known to take.
+fn effort(effort: &Value, can: &Capabilities) -> Result<(), Wrong> {
+    let known = can.levels.is_none_or(|levels| {
+        let mut names = levels.iter().map(Reasoning::name);
+        names.any(|name| effort == name || name == "off" && effort == "none")
+    });
+    ensure!(
+        effort.is_null() || known,
+        "an effort that the model refuses: {effort}"
+    );
+    Ok(())
+}
+
 fn chat(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(), Wrong> {
     ensure!(body["stream"] == true, "not streamed");
     ensure!(
@@ -177,34 +191,32 @@ fn chat(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(),
     };
     absent(
         body,
-        &[
-            unknown,
-            "instructions",
-            "input",
-            "thinking",
-            "system",
-            "include",
-        ],
+        &[unknown, "instructions", "input", "system", "include"],
     )?;
     bounded(&body[bound], can)?;
     if !compat.openai_extras {
         absent(body, &["store", "prompt_cache_key"])?;
     }
-    let effort = match (can.reasoning, compat.reasoning_field) {
-        (true, ReasoningField::ReasoningEffort) => Some("reasoning_effort"),
-        (true, ReasoningField::ReasoningObject) => Some("reasoning"),
-        (true, ReasoningField::None) | (false, _) => None,
+    let fields: &[&str] = match compat.reasoning_field {
+        ReasoningField::ReasoningEffort => &["reasoning_effort"],
+        ReasoningField::ReasoningObject => &["reasoning"],
+        ReasoningField::ReasoningEnabled => &["reasoning", "reasoning_effort"],
+        ReasoningField::Thinking => &["thinking", "reasoning_effort"],
+        ReasoningField::EnableThinking => &["enable_thinking", "reasoning_effort"],
+        ReasoningField::None => &[],
     };
-    for field in ["reasoning", "reasoning_effort"] {
+    for field in [
+        "reasoning",
+        "reasoning_effort",
+        "thinking",
+        "enable_thinking",
+    ] {
         ensure!(
-            body.get(field).is_none() || effort == Some(field),
+            body.get(field).is_none() || can.reasoning && fields.contains(&field),
             "{field} is sent"
         );
     }
-    ensure!(
-        body["reasoning_effort"] != "none",
-        "an effort that models refuse"
-    );
+    effort(&body["reasoning_effort"], can)?;
     let mut calls = Calls::default();
     let mut before = "";
     for message in list(&body["messages"]) {
@@ -304,10 +316,7 @@ fn responses(
         can.reasoning || body.get("reasoning").is_none(),
         "reasoning"
     );
-    ensure!(
-        body["reasoning"]["effort"] != "none",
-        "an effort that models refuse"
-    );
+    effort(&body["reasoning"]["effort"], can)?;
     let input = list(&body["input"]);
     let mut calls = Calls::default();
     let mut ids = BTreeSet::new();
@@ -484,12 +493,12 @@ fn thinking(body: &Value, can: &Capabilities) -> Result<(), Wrong> {
     ensure!(can.reasoning || thinking.is_null(), "thinking");
     let forced = body["tool_choice"]["type"] == "any";
     ensure!(
-        !forced || thinking.is_null(),
+        !forced || thinking.is_null() || thinking["type"] == "disabled",
         "thinking beside a forced call"
     );
     if can.adaptive_thinking {
         ensure!(
-            thinking.is_null() || thinking["type"] == "adaptive",
+            thinking.is_null() || thinking["type"] == "adaptive" || thinking["type"] == "disabled",
             "{thinking}"
         );
         return absent(thinking, &["budget_tokens"]);

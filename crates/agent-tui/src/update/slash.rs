@@ -108,26 +108,16 @@ pub(super) fn run(state: &mut State, command: SlashCommand, arguments: &str) -> 
     }
 }
 
-/// How much a model can think.
-const THINKING: [(&str, Reasoning); 6] = [
-    ("off", Reasoning::Off),
-    ("minimal", Reasoning::Minimal),
-    ("low", Reasoning::Low),
-    ("medium", Reasoning::Medium),
-    ("high", Reasoning::High),
-    ("xhigh", Reasoning::XHigh),
-];
-
 /// Lets the model think so much from the next request on.
 fn think(state: &mut State, level: &str) -> Vec<Action> {
-    let known = THINKING.into_iter().find(|(name, _)| *name == level);
-    let Some((name, reasoning)) = known else {
-        let names = THINKING.map(|(name, _)| name).join(", ");
+    let mut levels = Reasoning::LEVELS.into_iter();
+    let Some(reasoning) = levels.find(|known| known.name() == level) else {
+        let names = Reasoning::LEVELS.map(Reasoning::name).join(", ");
         state.error(format!("/thinking takes one of {names}"));
         return Vec::new();
     };
     let ask = Ask::Do(Command::SetReasoning(reasoning));
-    vec![Action::Ask(Purpose::Thinking(name), ask)]
+    vec![Action::Ask(Purpose::Thinking(reasoning.name()), ask)]
 }
 
 /// Changes the colours of what is printed from now on.
@@ -214,9 +204,9 @@ fn pick(state: &mut State, choices: Choices) -> Vec<Action> {
                 .collect()
         }
         Choices::Thinking => {
-            let levels = THINKING.iter();
+            let levels = Reasoning::LEVELS.iter();
             levels
-                .map(|(name, _)| choice(name, state.thinking == Some(*name)))
+                .map(|level| choice(level.name(), state.thinking == Some(level.name())))
                 .collect()
         }
         Choices::Theme => {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{FactOrigin, ModelInfo, PriceTier, embedded};
-use crate::capabilities::Capabilities;
+use super::{CompatOverride, FactOrigin, ModelInfo, PriceTier, embedded, overrides};
+use crate::capabilities::{Capabilities, Levels};
 use crate::wire::ApiProtocol;
 
 /// The file.
@@ -32,6 +32,8 @@ pub(super) struct Row {
     images: bool,
     reasoning: bool,
     adaptive_thinking: bool,
+    levels: Option<Levels>,
+    compat: CompatOverride,
     prices: Vec<PriceTier>,
 }
 
@@ -51,8 +53,6 @@ pub(super) fn models() -> impl Iterator<Item = ModelInfo> {
     models.into_iter().flat_map(move |(provider, rows)| {
         let (source, date) = (source.clone(), date.clone());
         rows.into_iter().map(move |(id, row)| ModelInfo {
-            provider: provider.clone(),
-            id,
             wire: row.wire,
             capabilities: Capabilities {
                 window: row.window,
@@ -61,12 +61,15 @@ pub(super) fn models() -> impl Iterator<Item = ModelInfo> {
                 images: row.images,
                 reasoning: row.reasoning,
                 adaptive_thinking: row.adaptive_thinking,
+                levels: row.levels,
                 ..Capabilities::default()
             },
+            compat: row.compat,
             prices: row.prices,
             source: source.clone(),
             date: date.clone(),
             origin: FactOrigin::Generated,
+            ..overrides::new_model(&provider, &id)
         })
     })
 }

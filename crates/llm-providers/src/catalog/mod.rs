@@ -1,6 +1,6 @@
 //! Providers and models as data: where they are, what they can do, what they cost.
 //!
-//! [`Catalog::embedded`] reads three files that are part of the program, [`Catalog::apply`] puts a user's
+//! [`Catalog::embedded`] reads files that are part of the program, [`Catalog::apply`] puts a user's
 //! [`Overrides`] on top, and [`Catalog::resolve`] turns a [`Selection`] into a provider and a model. What is
 //! not in the catalog is not guessed from names. Each model says where its facts come from and when they were
 //! read; a price that is announced to end is not entered, the lasting one is.
@@ -20,6 +20,7 @@
 
 mod base_url;
 mod error;
+mod extra;
 mod generated;
 mod headers;
 mod nearest;
@@ -36,6 +37,7 @@ use crate::capabilities::Capabilities;
 use crate::wire::{ApiProtocol, ProviderCompat};
 
 pub use error::{CatalogError, SelectionField};
+pub use extra::ExtraBody;
 pub use headers::Headers;
 pub use overrides::{CompatOverride, ModelOverride, Overrides, ProviderOverride};
 pub use resolve::{Resolved, Selection};
@@ -99,6 +101,15 @@ pub struct ProviderInfo {
     /// What differs from the plain form of the wire.
     #[serde(default)]
     pub compat: ProviderCompat,
+    /// What the user says of that, which overrides what is known of a model.
+    #[serde(skip)]
+    pub own_compat: CompatOverride,
+    /// Fields of each request, over which the encoded ones are merged.
+    #[serde(default)]
+    pub body_defaults: ExtraBody,
+    /// Fields that the user adds to each request, merged last.
+    #[serde(skip)]
+    pub extra_body: ExtraBody,
     /// Further wires, which some of its models need, and what differs there.
     #[serde(default)]
     pub wires: BTreeMap<ApiProtocol, ProviderCompat>,
@@ -202,6 +213,15 @@ pub struct ModelInfo {
     /// What it can do.
     #[serde(default)]
     pub capabilities: Capabilities,
+    /// What differs from the provider's other models.
+    #[serde(default)]
+    pub compat: CompatOverride,
+    /// Fields that the user adds to each request, merged after those of the provider.
+    #[serde(skip)]
+    pub extra_body: ExtraBody,
+    /// Headers that the user adds to each request.
+    #[serde(skip)]
+    pub extra_headers: Headers,
     /// What it costs, from the tier for all prompts upwards; empty when unknown.
     #[serde(default)]
     pub prices: Vec<PriceTier>,
@@ -274,6 +294,14 @@ fn embedded<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> T {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// What a person compared with its source, in place of what was copied.
+#[derive(Deserialize)]
+struct Checked {
+    change: ModelOverride,
+    source: String,
+    date: String,
+}
+
 static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
     let files = [
         ("providers.json", include_str!("providers.json")),
@@ -288,16 +316,31 @@ static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
     let providers: BTreeMap<String, ProviderInfo> = providers
         .map(|provider| (provider.name.clone(), provider))
         .collect();
-    let models: Vec<ModelInfo> = embedded("models.json", include_str!("models.json"));
-    Catalog {
-        // What was checked takes the place of what was copied.
-        models: generated::models()
-            .chain(models)
-            .filter(|model| providers.contains_key(&model.provider))
-            .map(|model| (model.full_name(), model))
-            .collect(),
-        providers,
+    let models = generated::models().filter(|model| providers.contains_key(&model.provider));
+    let models = models.map(|model| (model.full_name(), model)).collect();
+    let mut catalog = Catalog { providers, models };
+    let checked: BTreeMap<String, Checked> = embedded("models.json", include_str!("models.json"));
+    for (
+        name,
+        Checked {
+            change,
+            source,
+            date,
+        },
+    ) in checked
+    {
+        let changed = catalog.apply_model(&name, &change);
+        changed.unwrap_or_else(|error| panic!("models.json: {error}"));
+        if let Some(model) = catalog.models.get_mut(&name) {
+            model.origin = FactOrigin::Checked;
+            model.source = format!(
+                "{} and {source}",
+                model.source.trim_end_matches(overrides::CHANGED)
+            );
+            model.date = date;
+        }
     }
+    catalog
 });
 
 impl Catalog {

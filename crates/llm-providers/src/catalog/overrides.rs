@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::error::{CatalogError, meant};
 use super::nearest::nearest;
 use super::{
-    Catalog, FactOrigin, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo, base_url,
+    Catalog, ExtraBody, FactOrigin, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo,
+    base_url,
 };
 use crate::capabilities::Capabilities;
 use crate::wire::{
@@ -42,6 +43,10 @@ pub struct ProviderOverride {
     pub key_optional: Option<bool>,
     /// Headers in addition to those of the catalog.
     pub headers: Option<Headers>,
+    /// Headers of requests to models, none that carries a key; those of `headers` may.
+    pub extra_headers: Option<Headers>,
+    /// Fields of requests to models, merged last; null takes a field away.
+    pub extra_body: Option<ExtraBody>,
     /// What differs from the plain form of the wire.
     pub compat: Option<CompatOverride>,
     /// Whether unlisted models are accepted; true for a new provider.
@@ -65,6 +70,10 @@ pub struct CompatOverride {
     pub reasoning_field: Option<ReasoningField>,
     /// Whether earlier thinking is sent back as `reasoning_content`.
     pub replays_reasoning: Option<bool>,
+    /// Whether it is sent back as `reasoning` as well.
+    pub replays_as_reasoning: Option<bool>,
+    /// Whether tools may say `eager_input_streaming`.
+    pub eager_tools: Option<bool>,
     /// Whether messages of user and assistant must alternate.
     pub alternating_roles: Option<bool>,
     /// Whether tool call ids must be nine letters and digits.
@@ -102,7 +111,14 @@ pub struct ModelOverride {
     pub native_in_band: Option<bool>,
     /// What it costs, in place of what the catalog says.
     pub prices: Option<Vec<PriceTier>>,
+    /// Headers of its requests, as those of the provider.
+    pub extra_headers: Option<Headers>,
+    /// Fields of its requests, merged after those of the provider.
+    pub extra_body: Option<ExtraBody>,
 }
+
+/// What stands behind the source of facts that the settings change.
+pub(super) const CHANGED: &str = "; changed in the settings";
 
 impl Catalog {
     /// Returns the catalog with a user's changes and additions, or the first setting that cannot be used.
@@ -152,30 +168,23 @@ impl Catalog {
         }
         provider.key_header = change.key_header.or(provider.key_header);
         set(&mut provider.key_optional, change.key_optional);
-        for (header, value) in change.headers.iter().flat_map(|headers| headers.iter()) {
-            // The value may be a secret: it is not repeated.
-            if http::HeaderName::from_bytes(header.as_bytes()).is_err() {
-                let reason = "is no name of an HTTP header; use letters, digits and -";
-                return Err(CatalogError::setting(
-                    key(&format!(".headers.{header}")),
-                    reason,
-                ));
-            }
-            if http::HeaderValue::from_str(value).is_err() {
-                let reason =
-                    "its value cannot stand in an HTTP header; use visible ASCII characters";
-                return Err(CatalogError::setting(
-                    key(&format!(".headers.{header}")),
-                    reason,
-                ));
-            }
-            provider.headers.insert(header.clone(), value.clone());
+        let given = [
+            (".headers", &change.headers),
+            (".extraHeaders", &change.extra_headers),
+        ];
+        for (field, headers) in given {
+            check_headers(headers.as_ref(), &key(field), field == ".extraHeaders")?;
+            provider
+                .headers
+                .extend(headers.clone().unwrap_or_default().0);
         }
-        if let Some(compat) = &change.compat {
+        provider.extra_body = checked_body(change.extra_body.as_ref(), &key(".extraBody"))?;
+        if let Some(compat) = change.compat {
             let further = provider.wires.values_mut();
             for own in further.chain([&mut provider.compat]) {
                 compat.apply(own);
             }
+            provider.own_compat = compat;
         }
         set(&mut provider.any_model, change.any_model);
         set(&mut provider.allow_insecure, change.allow_insecure);
@@ -183,7 +192,11 @@ impl Catalog {
         Ok(())
     }
 
-    fn apply_model(&mut self, name: &str, change: &ModelOverride) -> Result<(), CatalogError> {
+    pub(super) fn apply_model(
+        &mut self,
+        name: &str,
+        change: &ModelOverride,
+    ) -> Result<(), CatalogError> {
         let key = |field: &str| format!("models.{name}{field}");
         let (given, id) = match name.split_once('/') {
             Some((provider, id)) if !provider.is_empty() && !id.is_empty() => (provider, id),
@@ -237,8 +250,11 @@ impl Catalog {
                 .map_err(|(field, reason)| CatalogError::setting(key(&field), reason))?;
             model.prices.clone_from(prices);
         }
+        check_headers(change.extra_headers.as_ref(), &key(".extraHeaders"), true)?;
+        model.extra_headers = change.extra_headers.clone().unwrap_or_default();
+        model.extra_body = checked_body(change.extra_body.as_ref(), &key(".extraBody"))?;
         if !is_new {
-            model.source.push_str("; changed in the settings");
+            model.source.push_str(CHANGED);
             model.origin = FactOrigin::Settings;
         }
         self.models.insert(full_name, model);
@@ -247,12 +263,14 @@ impl Catalog {
 }
 
 impl CompatOverride {
-    fn apply(&self, compat: &mut ProviderCompat) {
+    pub(super) fn apply(&self, compat: &mut ProviderCompat) {
         set(&mut compat.max_tokens_field, self.max_tokens_field);
         set(&mut compat.developer_role, self.developer_role);
         set(&mut compat.stream_usage, self.stream_usage);
         set(&mut compat.reasoning_field, self.reasoning_field);
         set(&mut compat.replays_reasoning, self.replays_reasoning);
+        set(&mut compat.replays_as_reasoning, self.replays_as_reasoning);
+        set(&mut compat.eager_tools, self.eager_tools);
         set(&mut compat.alternating_roles, self.alternating_roles);
         set(&mut compat.short_tool_ids, self.short_tool_ids);
         set(&mut compat.openai_extras, self.openai_extras);
@@ -274,6 +292,9 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
         key_optional: true,
         headers: Headers::default(),
         compat: ProviderCompat::default(),
+        own_compat: CompatOverride::default(),
+        body_defaults: ExtraBody::default(),
+        extra_body: ExtraBody::default(),
         wires: BTreeMap::new(),
         gateway: false,
         any_model: true,
@@ -291,10 +312,61 @@ pub(super) fn new_model(provider: &str, id: &str) -> ModelInfo {
             tools: true,
             ..Capabilities::default()
         },
+        compat: CompatOverride::default(),
+        extra_body: ExtraBody::default(),
+        extra_headers: Headers::default(),
         prices: Vec::new(),
         source: "settings".to_owned(),
         date: String::new(),
         origin: FactOrigin::Settings,
+    }
+}
+
+/// Headers that are set for the request itself, or that say who asks.
+const PROTECTED_HEADERS: [&str; 13] = [
+    "accept",
+    "anthropic-version",
+    "api-key",
+    "authorization",
+    "connection",
+    "content-length",
+    "content-type",
+    "cookie",
+    "host",
+    "proxy-authorization",
+    "transfer-encoding",
+    "x-api-key",
+    "x-goog-api-key",
+];
+
+/// Checks headers of the user's. Their values may be secrets: they are not repeated.
+fn check_headers(headers: Option<&Headers>, key: &str, extra: bool) -> Result<(), CatalogError> {
+    for (name, value) in headers.into_iter().flat_map(|headers| headers.iter()) {
+        let reason = match http::HeaderName::from_bytes(name.as_bytes()) {
+            Err(_) => "is no name of an HTTP header; use letters, digits and -",
+            Ok(header) if extra && PROTECTED_HEADERS.contains(&header.as_str()) => {
+                "is set by the program; for a key, use apiKeyEnv and keyHeader of the provider"
+            }
+            Ok(_) if http::HeaderValue::from_str(value).is_err() => {
+                "its value cannot stand in an HTTP header; use visible ASCII characters"
+            }
+            Ok(_) => continue,
+        };
+        return Err(CatalogError::setting(format!("{key}.{name}"), reason));
+    }
+    Ok(())
+}
+
+/// Returns fields of the user's for a body, unless one of them is protected.
+fn checked_body(body: Option<&ExtraBody>, key: &str) -> Result<ExtraBody, CatalogError> {
+    let body = body.cloned().unwrap_or_default();
+    match body.protected() {
+        None => Ok(body),
+        Some(name) => {
+            let reason = "is set by the program: messages, tools, model and stream cannot be changed, and \
+                          agent-cli shortens the conversation itself; leave it out";
+            Err(CatalogError::setting(format!("{key}.{name}"), reason))
+        }
     }
 }
 
@@ -303,6 +375,7 @@ pub(super) fn forget_secrets(provider: &mut ProviderInfo) {
     provider.api_key_env = None;
     provider.key_optional = true;
     provider.headers.clear();
+    provider.extra_body = ExtraBody::default();
     // A cloud speaks the same at another address.
     if provider.compat.platform == Platform::Plain {
         provider.wires.clear();

@@ -95,6 +95,13 @@ impl Catalog {
             provider.base_url = base_url::normalized(&provider.base_url, wire)
                 .map_err(|reason| CatalogError::selection(SelectionField::BaseUrl, reason))?;
         }
+        model.compat.apply(&mut provider.compat);
+        provider.own_compat.apply(&mut provider.compat);
+        let extra = std::mem::take(&mut model.extra_body);
+        provider.extra_body.merge(&extra);
+        provider
+            .headers
+            .extend(std::mem::take(&mut model.extra_headers.0));
         let can = &mut model.capabilities;
         if let Some(window) = selection.window {
             can.window = Some(window);

@@ -44,7 +44,7 @@ const LABEL_KEYS: [&str; 12] = [
 ];
 
 /// Where more of the same stands; a text there is a message.
-const NESTED_KEYS: [&str; 12] = [
+const NESTED_KEYS: [&str; 13] = [
     "error",
     "errors",
     "detail",
@@ -54,6 +54,7 @@ const NESTED_KEYS: [&str; 12] = [
     "response",
     "last_error",
     "metadata",
+    "headers",
     "raw",
     "innererror",
     "cause",
@@ -70,6 +71,10 @@ pub(super) struct ErrorBody {
     pub status: Option<u16>,
     /// The first code as the body has it: what is best shown.
     pub code: Option<String>,
+    /// How long Google asks to wait (`google.rpc.RetryInfo`), as it writes it: `53s`.
+    pub retry_delay: Option<String>,
+    /// When a rate limit of OpenRouter ends, in milliseconds since 1970.
+    pub reset_at: Option<u64>,
     /// Whether it has the form of an error.
     pub is_error: bool,
     /// Whether it is a page.
@@ -133,6 +138,13 @@ impl ErrorBody {
             if let Some(value) = field(map, key) {
                 self.label(key, value);
             }
+        }
+        if let Some(delay) = field(map, "retryDelay").and_then(Value::as_str) {
+            self.retry_delay = Some(delay.to_owned());
+        }
+        if let Some(reset) = field(map, "x-ratelimit-reset") {
+            let text = reset.as_str().and_then(|text| text.parse().ok());
+            self.reset_at = text.or_else(|| reset.as_u64());
         }
         for key in ["error", "errors", "detail", "fault"] {
             self.is_error |= field(map, key).is_some_and(|value| !value.is_null());

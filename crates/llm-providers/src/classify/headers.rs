@@ -46,6 +46,10 @@ pub fn retry_after(headers: &HeaderMap, status: Option<u16>, now_unix: u64) -> O
             let value = text(&format!("x-ratelimit-reset-{what}"))?;
             go_duration(value).or_else(|| seconds(value))
         };
+        // OpenRouter names the moment, in milliseconds since 1970.
+        if let Some(millis) = text("x-ratelimit-reset").and_then(|text| text.parse().ok()) {
+            return (millis > 1_000_000_000_000).then(|| until(millis, now_unix));
+        }
         let is_used = |what: &str| text(&format!("x-ratelimit-remaining-{what}")) == Some("0");
         let (requests, tokens) = (reset("requests"), reset("tokens"));
         match (requests, tokens) {
@@ -71,6 +75,25 @@ pub fn request_id(headers: &HeaderMap) -> Option<String> {
         is_word && !value.is_empty() && value.len() <= 200
     });
     found.map(str::to_owned)
+}
+
+/// Returns a duration as Google and Go write it, at most one hour.
+pub(super) fn delay(text: &str) -> Option<Duration> {
+    go_duration(text).map(|wait| wait.min(LONGEST))
+}
+
+/// Returns how long it is until a moment in milliseconds since 1970, at most one hour.
+pub(crate) fn until(millis: u64, now_unix: u64) -> Duration {
+    Duration::from_millis(millis.saturating_sub(now_unix.saturating_mul(1000))).min(LONGEST)
+}
+
+/// Returns what `x-should-retry` says, by which OpenAI and Anthropic tell their clients what to do.
+pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
+    match headers.get("x-should-retry")?.to_str().ok()?.trim() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
 }
 
 /// Returns how long a text, normalized, asks to wait: `try again in 644ms` (OpenAI, Groq), `retry in

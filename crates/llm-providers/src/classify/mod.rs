@@ -22,8 +22,9 @@ use std::time::Duration;
 
 use crate::error::ProviderErrorKind;
 use body::ErrorBody;
-pub use headers::{request_id, retry_after};
-use pattern::any;
+pub(crate) use headers::until;
+pub use headers::{request_id, retry_after, should_retry};
+use rules::{List, any, labelled};
 
 /// What was understood of a failed answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Classified {
     /// How long the text asks to wait, at most one hour: `Please try again in 6.3s`. The headers are better,
     /// where they say it; see [`retry_after`].
     pub retry_after: Option<Duration>,
+    /// When a rate limit ends, in milliseconds since 1970, where the body says so.
+    pub reset_at: Option<u64>,
     /// The most input tokens a minute that the text of a rate limit names.
     pub token_limit: Option<u64>,
 }
@@ -65,22 +68,16 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
     let kind = decide(status, &parsed, &text);
     let message = match parsed.message() {
         message if !message.is_empty() => message,
-        _ => without_words(status, &parsed),
+        _ => without_words(&parsed),
     };
     let retry_after = match kind {
-        ProviderErrorKind::RateLimited | ProviderErrorKind::Overloaded => headers::hint(&text),
-        ProviderErrorKind::ContextOverflow
-        | ProviderErrorKind::Quota
-        | ProviderErrorKind::Auth
-        | ProviderErrorKind::PayloadTooLarge
-        | ProviderErrorKind::ImageRejected
-        | ProviderErrorKind::ThinkingRejected
-        | ProviderErrorKind::InvalidRequest
-        | ProviderErrorKind::Timeout
-        | ProviderErrorKind::Unreachable
-        | ProviderErrorKind::Interrupted
-        | ProviderErrorKind::Cancelled
-        | ProviderErrorKind::Malformed => None,
+        ProviderErrorKind::RateLimited | ProviderErrorKind::Overloaded => {
+            let delay = parsed.retry_delay.as_deref();
+            delay
+                .and_then(headers::delay)
+                .or_else(|| headers::hint(&text))
+        }
+        _ => None,
     };
     let mut limits = rules::INPUT_RATE.iter();
     let token_limit = limits.find_map(|(before, after)| {
@@ -92,22 +89,21 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
         message,
         code: parsed.code,
         retry_after,
+        reset_at: parsed
+            .reset_at
+            .filter(|_| kind == ProviderErrorKind::RateLimited),
         token_limit: token_limit.filter(|_| kind == ProviderErrorKind::RateLimited),
     }
 }
 
 /// Returns a message for a body that has none.
-fn without_words(status: Option<u16>, parsed: &ErrorBody) -> String {
+fn without_words(parsed: &ErrorBody) -> String {
     let mut labels = parsed.labels.iter();
     let telling = labels.find(|label| *label != "error" && label.parse::<u16>().is_err());
-    let what = match telling {
-        Some(label) => page::plain(label),
-        None => "the service gives no reason".to_owned(),
-    };
-    match status {
-        Some(status) => format!("{what}, status {status}"),
-        None => what,
-    }
+    telling.map_or_else(
+        || "the service gives no reason".to_owned(),
+        |label| page::plain(label),
+    )
 }
 
 fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorKind {
@@ -119,17 +115,17 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
         return Kind::Malformed;
     }
     let status_says = failed.or(parsed.status);
-    let labelled = |kind: Kind| is_labelled(parsed, kind);
+    let labelled = |kind: Kind| labelled(&parsed.labels, kind);
 
-    if any(text, rules::NEVER_FITS) || exceeds_rate(text) {
+    if any(text, List::NeverFits) || exceeds_rate(text) {
         return Kind::ContextOverflow;
     }
-    if status_says == Some(402) || labelled(Kind::Quota) || any(text, rules::QUOTA) {
+    if status_says == Some(402) || labelled(Kind::Quota) || any(text, List::Quota) {
         let comes_back = parsed
             .labels
             .iter()
             .any(|label| label == "resource_exhausted")
-            && any(text, rules::COMES_BACK)
+            && any(text, List::ComesBack)
             && !text.contains(rules::NEVER);
         return if comes_back {
             Kind::RateLimited
@@ -143,18 +139,17 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
     if labelled(Kind::ContextOverflow) {
         return Kind::ContextOverflow;
     }
-    if any(text, rules::RATE) {
+    if any(text, List::Rate) {
         return Kind::RateLimited;
     }
     let rejected = [Kind::ThinkingRejected, Kind::ImageRejected];
     if let Some(kind) = rejected.into_iter().find(|kind| labelled(*kind)) {
         return kind;
     }
-    let mut lookalikes = rules::LOOKALIKES.iter();
-    if let Some((_, kind)) = lookalikes.find(|(pattern, _)| pattern::matches(text, pattern)) {
-        return *kind;
+    if let Some(kind) = rules::lookalike(text) {
+        return kind;
     }
-    if any(text, rules::OVERFLOW) {
+    if any(text, List::Overflow) {
         return Kind::ContextOverflow;
     }
     if let Some(kind) = access(status_says, parsed, text) {
@@ -162,7 +157,7 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
     }
     if matches!(status_says, Some(413))
         || labelled(Kind::PayloadTooLarge)
-        || any(text, rules::TOO_LARGE)
+        || any(text, List::TooLarge)
     {
         return Kind::PayloadTooLarge;
     }
@@ -187,7 +182,7 @@ fn exceeds_rate(text: &str) -> bool {
     limit
         .zip(requested)
         .is_some_and(|((limit, _), (requested, _))| 0 < limit && limit < requested)
-        && any(text, rules::RATE)
+        && any(text, List::Rate)
 }
 
 /// Returns the numbers right behind a word, each with what follows it.
@@ -204,10 +199,12 @@ fn amounts<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (u64, &'t s
 fn access(status: Option<u16>, parsed: &ErrorBody, text: &str) -> Option<ProviderErrorKind> {
     let is_auth = match status {
         Some(401) => true,
-        Some(403) if any(text, rules::FORBIDDEN) => return Some(ProviderErrorKind::InvalidRequest),
+        Some(403) if any(text, List::Forbidden) => return Some(ProviderErrorKind::InvalidRequest),
         Some(403) => true,
         Some(404 | 422) => false,
-        Some(_) | None => is_labelled(parsed, ProviderErrorKind::Auth) || any(text, rules::AUTH),
+        Some(_) | None => {
+            labelled(&parsed.labels, ProviderErrorKind::Auth) || any(text, List::Auth)
+        }
     };
     is_auth.then_some(ProviderErrorKind::Auth)
 }
@@ -227,31 +224,14 @@ fn server(status: Option<u16>, parsed: &ErrorBody, text: &str) -> Option<Provide
         Some(400..500) => return None,
         Some(_) | None => {}
     }
-    if any(text, rules::INTERRUPTED) {
+    if any(text, List::Interrupted) {
         return Some(Kind::Interrupted);
     }
-    if is_labelled(parsed, Kind::Timeout) || any(text, rules::TIMEOUT) {
+    if labelled(&parsed.labels, Kind::Timeout) || any(text, List::Timeout) {
         return Some(Kind::Timeout);
     }
     let is_theirs = matches!(status, Some(500..))
-        || is_labelled(parsed, Kind::Overloaded)
-        || any(text, rules::OVERLOADED);
+        || labelled(&parsed.labels, Kind::Overloaded)
+        || any(text, List::Overloaded);
     is_theirs.then_some(Kind::Overloaded)
-}
-
-fn is_labelled(parsed: &ErrorBody, kind: ProviderErrorKind) -> bool {
-    let mut rows = rules::LABELS.iter().filter(|(of, _)| *of == kind);
-    rows.any(|(_, words)| {
-        parsed
-            .labels
-            .iter()
-            .any(|label| words.contains(&bare(label)))
-    })
-}
-
-/// Returns a label without what Amazon puts around it:
-/// `com.amazon.coral.service#ThrottlingException:http://...`.
-fn bare(label: &str) -> &str {
-    let label = label.rsplit('#').next().unwrap_or(label);
-    label.split(':').next().unwrap_or(label)
 }

@@ -47,11 +47,6 @@ pub(super) fn matches(text: &str, pattern: &str) -> bool {
         .any(|(at, found)| follow(&text[at + found.len()..], pieces.clone()))
 }
 
-/// Returns whether one of `patterns` matches.
-pub(super) fn any(text: &str, patterns: &[&str]) -> bool {
-    patterns.iter().any(|pattern| matches(text, pattern))
-}
-
 fn follow<'p>(mut text: &str, pieces: impl Iterator<Item = &'p str>) -> bool {
     for piece in pieces {
         let near = &text[..text.floor_char_boundary(GAP + piece.len())];

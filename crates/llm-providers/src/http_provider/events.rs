@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 
 use futures_util::StreamExt;
+use session_model::json::RawJson;
 use session_model::{Block, StopReason};
 
-use crate::answer::Event;
-use crate::classify::classify;
+use crate::answer::{Answer, Event};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::EventStream;
 use crate::transport::{Call, DataStream};
@@ -70,9 +70,11 @@ impl Reading {
                 return Some(Err(self.call.cancelled()));
             }
             if let Some(event) = self.ready.pop_front() {
-                let checked = self.check(event);
-                self.over = matches!(checked, Event::Done(_));
-                return Some(Ok(checked));
+                self.over = matches!(event, Event::Done(_));
+                return Some(Ok(match event {
+                    Event::Done(answer) => Event::Done(self.checked(answer)),
+                    piece => piece,
+                }));
             }
             let data = tokio::select! {
                 biased;
@@ -111,14 +113,20 @@ impl Reading {
     fn wire_error(&self, error: WireError) -> ProviderError {
         match error {
             WireError::Service(text) => {
-                let classified = classify(None, &text);
+                let mut error = self.call.described(None, &text);
                 // The service said that it failed: garbage it is not.
-                let kind = match classified.kind {
-                    ProviderErrorKind::Malformed => ProviderErrorKind::Overloaded,
-                    kind => kind,
-                };
-                self.call.error(kind, &classified.message)
+                if error.kind == ProviderErrorKind::Malformed {
+                    error.kind = ProviderErrorKind::Overloaded;
+                }
+                error
             }
+            WireError::NoReason(answer) => ProviderError {
+                answer: Some(Box::new(self.checked(*answer))),
+                ..self.call.error(
+                    ProviderErrorKind::Malformed,
+                    "the answer does not say why it ended; it may be cut off",
+                )
+            },
             WireError::EndedEarly | WireError::Malformed(_) if self.seen == Seen::Strange => {
                 let text = format!(
                     "no event of the answer has the form of the protocol {}; check providers.{}.wire",
@@ -135,12 +143,9 @@ impl Reading {
         }
     }
 
-    /// Notices what servers keep to themselves, an answer that was cut off because it took all that it was allowed,
+    /// Returns the answer with what servers keep to themselves, that it that was cut off because it took all that it was allowed,
     /// and takes keys out of what is stored.
-    fn check(&self, event: Event) -> Event {
-        let Event::Done(mut answer) = event else {
-            return event;
-        };
+    fn checked(&self, mut answer: Answer) -> Answer {
         let full = self
             .max_output
             .is_some_and(|most| answer.usage.output >= most);
@@ -150,8 +155,28 @@ impl Reading {
         // What a model was told by accident must not be stored.
         let redactor = &self.call.redactor;
         for block in &mut answer.content {
-            if let Block::Text(block) = block {
-                block.text = redactor.clean_answer(&block.text);
+            match block {
+                Block::Text(block) => block.text = redactor.clean_answer(&block.text),
+                Block::Thinking(block) => {
+                    // What was signed is refused once it is changed.
+                    let signature = block.signature.take();
+                    let signed = signature.filter(|text| redactor.clean_answer(text) == *text);
+                    let clean = redactor.clean_answer(&block.thinking);
+                    block.signature = signed.filter(|_| clean == block.thinking);
+                    block.thinking = clean;
+                }
+                Block::ToolCall(call) => {
+                    let arguments = call
+                        .arguments
+                        .as_ref()
+                        .map(RawJson::get)
+                        .unwrap_or_default();
+                    let clean = redactor.clean_answer(arguments);
+                    if clean != arguments {
+                        call.arguments = RawJson::parse(&clean).ok();
+                    }
+                }
+                Block::Image(_) | Block::Other { .. } => {}
             }
         }
         for text in [&mut answer.id, &mut answer.model].into_iter().flatten() {
@@ -160,6 +185,6 @@ impl Reading {
         if let StopReason::Other(reason) = &mut answer.stop_reason {
             *reason = redactor.clean(reason);
         }
-        Event::Done(answer)
+        answer
     }
 }

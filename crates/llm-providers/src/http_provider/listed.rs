@@ -117,9 +117,6 @@ impl HttpProvider {
         let pricing = listed.pricing.as_ref();
         let pricing = pricing.and_then(|raw| serde_json::from_str::<Pricing>(raw.get()).ok());
         Some(ModelInfo {
-            provider: self.provider.name.clone(),
-            id,
-            wire: None,
             capabilities: Capabilities {
                 window,
                 max_output: window.map_or(cap, |window| cap.map(|cap| cap.min(window))),
@@ -133,6 +130,7 @@ impl HttpProvider {
             source: format!("{url}/models", url = self.provider.base_url),
             date: String::new(),
             origin: FactOrigin::Service,
+            ..ModelInfo::unlisted(&self.provider.name, &id)
         })
     }
 }

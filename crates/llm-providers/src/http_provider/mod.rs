@@ -9,25 +9,32 @@ mod native;
 #[cfg(feature = "vertex")]
 pub(crate) mod vertex;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::json;
 use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::capabilities::Capabilities;
-use crate::catalog::{ModelInfo, ProviderInfo};
+use crate::catalog::{ExtraBody, ModelInfo, ProviderInfo};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
 use crate::native_history::{MESSAGES_KEY, RESPONSES_KEY};
 use crate::provider::{BoxFuture, EventStream, Provider};
 use crate::request::{Reasoning, Request};
 use crate::secret::{Redactor, Secret};
-use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi, joined};
+use crate::transport::{Call, DataStream, HttpClient, joined};
 #[cfg(feature = "bedrock")]
 use crate::wire::converse;
 use crate::wire::{
     ApiProtocol, Decode, Platform, Target, chat, gemini, messages, reasoning, responses,
 };
 use events::events;
+
+/// What OpenAI says to organizations that are not verified.
+const UNVERIFIED: &str = "must be verified to generate reasoning summaries";
 
 /// A model that is reached over HTTP.
 #[derive(Debug, Clone)]
@@ -37,6 +44,8 @@ pub struct HttpProvider {
     model: ModelInfo,
     key: Option<Secret>,
     redactor: Redactor,
+    /// Whether the service has refused to summarize its thinking.
+    no_summaries: Arc<AtomicBool>,
     #[cfg(feature = "bedrock")]
     aws: Option<bedrock::AwsAccess>,
     #[cfg(feature = "vertex")]
@@ -75,6 +84,7 @@ impl HttpProvider {
             model,
             key,
             redactor,
+            no_summaries: Arc::default(),
             #[cfg(feature = "bedrock")]
             aws: None,
             #[cfg(feature = "vertex")]
@@ -162,6 +172,8 @@ impl HttpProvider {
         body: &RawJson,
         beta: Option<&'static str>,
     ) -> Result<DataStream, ProviderError> {
+        let body = &self.provider.body_defaults.under(body);
+        let body = &self.provider.extra_body.over(body);
         let mut headers = self.headers(&call)?;
         if let Some(beta) = beta {
             headers.append("anthropic-beta", HeaderValue::from_static(beta));
@@ -179,31 +191,48 @@ impl HttpProvider {
         data.map_err(|error| self.advised(error))
     }
 
+    /// Does the same for a turn. OpenAI lets only verified organizations see summaries of the thinking; for others the
+    /// request is sent again without asking for them, and all later ones as well.
+    async fn turn_data(
+        &self,
+        call: &Call,
+        body: &RawJson,
+        beta: Option<&'static str>,
+    ) -> Result<DataStream, ProviderError> {
+        let no_summary = json!({"reasoning": {"summary": null}});
+        let without = || ExtraBody(no_summary.as_object().cloned().unwrap_or_default()).over(body);
+        let wants = self.provider.wire == ApiProtocol::Responses;
+        if wants && self.no_summaries.load(Ordering::Relaxed) {
+            return self.data(call.clone(), &without(), beta).await;
+        }
+        match self.data(call.clone(), body, beta).await {
+            Err(error) if wants && error.message.contains(UNVERIFIED) => {
+                self.no_summaries.store(true, Ordering::Relaxed);
+                self.data(call.clone(), &without(), beta).await
+            }
+            answered => answered,
+        }
+    }
+
     async fn plain_data(
         &self,
         call: Call,
         headers: HeaderMap,
         body: &RawJson,
     ) -> Result<DataStream, ProviderError> {
-        let base = &self.provider.base_url;
-        let client = |call| OpenAi::new(call, base, headers.clone(), Expect::Events);
-        match self.provider.wire {
-            ApiProtocol::Responses => client(call)?.responses(body).await,
-            ApiProtocol::Chat => client(call)?.chat(body).await,
-            ApiProtocol::Messages => {
-                let url = joined(base, "/v1/messages");
-                call.post_for_events(&url, headers, body).await
-            }
-            ApiProtocol::Gemini => {
-                let url = joined(base, &gemini::path(&self.model.id));
-                call.post_for_events(&url, headers, body).await
-            }
+        let path = match self.provider.wire {
+            ApiProtocol::Responses => "/responses".to_owned(),
+            ApiProtocol::Chat => "/chat/completions".to_owned(),
+            ApiProtocol::Messages => "/v1/messages".to_owned(),
+            ApiProtocol::Gemini => gemini::path(&self.model.id),
             #[cfg(feature = "bedrock")]
             ApiProtocol::Converse => {
-                let text = "Converse is spoken by amazon-bedrock alone; choose another protocol";
-                Err(call.error(ProviderErrorKind::InvalidRequest, text))
+                let text = "only amazon-bedrock uses Converse; choose another protocol";
+                return Err(call.error(ProviderErrorKind::InvalidRequest, text));
             }
-        }
+        };
+        let url = joined(&self.provider.base_url, &path);
+        call.post_for_events(&url, headers, body).await
     }
 
     /// Fails where a native history stands in the place of messages, but nothing of it would be sent: everything
@@ -269,7 +298,7 @@ impl Provider for HttpProvider {
             let replays = self.provider.wire == ApiProtocol::Messages
                 && messages::replays_compaction(&request, &self.target());
             let beta = replays.then_some(messages::COMPACTION_BETA);
-            let data = self.data(call.clone(), &body, beta).await?;
+            let data = self.turn_data(&call, &body, beta).await?;
             let wire = self.provider.wire;
             Ok(events(data, decoder, call, wire, request.max_output))
         })

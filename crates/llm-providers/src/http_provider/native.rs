@@ -7,7 +7,6 @@ use tokio_util::sync::CancellationToken;
 use super::HttpProvider;
 use super::events::events;
 use crate::answer::{Answer, Event};
-use crate::classify::classify;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{
     NativeAnswer, NativeError, NativeForm, NativeRequest, decode_compact, in_band_answer, trim,
@@ -15,8 +14,8 @@ use crate::native::{
 use crate::native_history::{MESSAGES_KEY, NativeHistory};
 use crate::provider::{EventStream, Provider};
 use crate::request::Request;
-use crate::transport::{Call, Expect, OpenAi};
-use crate::wire::{ApiProtocol, Platform, ProviderCompat, Target, messages, responses};
+use crate::transport::{Call, joined};
+use crate::wire::{ApiProtocol, Platform, messages, responses};
 
 /// The window that is assumed where none is known.
 const ASSUMED_WINDOW: u64 = 128_000;
@@ -124,38 +123,11 @@ impl HttpProvider {
         items: &[RawJson],
         call: &Call,
     ) -> Result<NativeAnswer, ProviderError> {
-        let headers = self.headers(call)?;
-        let base = &self.info().base_url;
-        let client = || OpenAi::new(call.clone(), base, headers.clone(), Expect::Json);
         let target = self.target();
         let body = responses::encode_compact_with(request, &target, items);
-        let answered = match client()?.compact(&body).await {
-            // A server that knows only the plain fields gets only those.
-            Err(error)
-                if error.kind == ProviderErrorKind::InvalidRequest
-                    && error.status == Some(400)
-                    && target.compat.openai_extras =>
-            {
-                let plain = ProviderCompat {
-                    openai_extras: false,
-                    ..*target.compat
-                };
-                let target = Target {
-                    compat: &plain,
-                    ..target
-                };
-                let body = responses::encode_compact_with(request, &target, items);
-                match client()?.compact(&body).await {
-                    // It was not the further fields.
-                    Err(second) if second.kind == ProviderErrorKind::InvalidRequest => {
-                        return Err(error);
-                    }
-                    again => again?,
-                }
-            }
-            answered => answered?,
-        };
-        decode_compact(answered.get(), &target).map_err(|error| native_error(call, error))
+        let url = joined(&self.info().base_url, "/responses/compact");
+        let answered = call.post_for_text(&url, self.headers(call)?, &body).await?;
+        decode_compact(&answered, &target).map_err(|error| native_error(call, error))
     }
 
     async fn in_band(
@@ -238,10 +210,7 @@ fn billed(error: ProviderError, answer: &Answer) -> ProviderError {
 
 fn native_error(call: &Call, error: NativeError) -> ProviderError {
     match error {
-        NativeError::Service(text) => {
-            let classified = classify(None, &text);
-            call.error(classified.kind, &classified.message)
-        }
+        NativeError::Service(text) => call.described(None, &text),
         // The next form or a summary in words may do better; the same request would not.
         error @ (NativeError::Malformed(_) | NativeError::Items(_)) => {
             call.error(ProviderErrorKind::Malformed, &error.to_string())

@@ -58,6 +58,8 @@ impl GoogleAccess {
 fn base_url(location: &str) -> String {
     match location {
         CATALOG_LOCATION => "https://aiplatform.googleapis.com".to_owned(),
+        // Several regions at once.
+        "eu" | "us" => format!("https://aiplatform.{location}.rep.googleapis.com"),
         location => format!("https://{location}-aiplatform.googleapis.com"),
     }
 }

@@ -1,12 +1,17 @@
-//! Requests that the OpenAI client does not make: server-sent events and JSON documents of everybody else.
+//! Requests for server-sent events and for documents.
 
-use eventsource_stream::{EventStreamError, Eventsource};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use session_model::json::RawJson;
+use sse_stream::{Error as SseError, SseByteStream};
 
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::transport::{Call, DataStream, Expect, StreamErrorCell, read_bounded};
+use crate::transport::body::read_bounded;
+use crate::transport::{Call, DataStream, Expect};
+
+/// What an event counts at least, in bytes: each takes memory, whatever is in it.
+const LEAST_EVENT: usize = 128;
 
 impl Call {
     /// Sends `body` to `url` and returns the data of the events that come back.
@@ -16,19 +21,41 @@ impl Call {
         headers: HeaderMap,
         body: &RawJson,
     ) -> Result<DataStream, ProviderError> {
-        let stream_error = StreamErrorCell::default();
         let accept = HeaderValue::from_static("text/event-stream");
         let request = self.post(url, headers, accept, body)?;
-        let response = self.send(request, Expect::Events, &stream_error).await?;
-        let events = response.bytes_stream().eventsource();
-        let call = self;
-        Ok(Box::pin(events.map(move |event| match event {
-            Ok(event) => Ok(event.data),
-            Err(error) => Err(stream_error.take().unwrap_or_else(|| match error {
-                EventStreamError::Transport(error) => call.transport_error(error),
-                other => call.error(ProviderErrorKind::Malformed, &other.to_string()),
-            })),
-        })))
+        let answer = self.send(request, Expect::Events).await?;
+        // A last event without the empty line behind it counts too.
+        let end = futures_util::stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
+        let mut left = self.http.settings.answer_limit;
+        let events = SseByteStream::new(answer.chain(end)).filter_map(move |event| {
+            let data = match event {
+                Ok(event) => {
+                    let data = event.data.unwrap_or_default();
+                    match left.checked_sub(data.len().max(LEAST_EVENT)) {
+                        Some(rest) => {
+                            left = rest;
+                            Ok(data)
+                        }
+                        None => Err(self.too_large()),
+                    }
+                }
+                Err(error) => Err(self.stream_error(error)),
+            };
+            let says = data.as_ref().map_or(true, |data| !data.is_empty());
+            std::future::ready(says.then_some(data))
+        });
+        Ok(Box::pin(events))
+    }
+
+    fn stream_error(&self, error: SseError) -> ProviderError {
+        let malformed = |text: &str| self.error(ProviderErrorKind::Malformed, text);
+        match error {
+            SseError::Body(error) => match error.downcast::<ProviderError>() {
+                Ok(error) => *error,
+                Err(error) => malformed(&error.to_string()),
+            },
+            error => malformed(&error.to_string()),
+        }
     }
 
     /// Sends `body` to `url` and returns the document that comes back, as text.
@@ -54,12 +81,10 @@ impl Call {
     }
 
     async fn text(&self, request: reqwest::Request) -> Result<String, ProviderError> {
-        let stream_error = StreamErrorCell::default();
-        let response = self.send(request, Expect::Json, &stream_error).await?;
-        let bytes = read_bounded(response, self.http.settings.answer_limit).await;
-        match stream_error.take() {
-            Some(error) => Err(error),
-            None => String::from_utf8(bytes).map_err(|_| {
+        let body = self.send(request, Expect::Json).await?;
+        match read_bounded(body, self.http.settings.answer_limit).await {
+            (_, Some(error)) => Err(error),
+            (bytes, None) => String::from_utf8(bytes).map_err(|_| {
                 let text = "response body is not valid UTF-8";
                 self.error(ProviderErrorKind::Malformed, text)
             }),

@@ -1,27 +1,24 @@
 //! Answers in the frames of Amazon's event streams (`application/vnd.amazon.eventstream`).
 
 use std::collections::VecDeque;
-use std::pin::Pin;
 
 use aws_smithy_eventstream::frame::{DecodedFrame, MessageFrameDecoder};
 use aws_smithy_types::event_stream::Message;
 use aws_smithy_types::str_bytes::StrBytes;
-use bytes::{Bytes, BytesMut};
-use futures_core::Stream;
+use bytes::BytesMut;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::transport::{Call, DataStream, Expect, StreamErrorCell};
+use crate::transport::{Body, Call, DataStream, Expect};
 
 struct Frames {
-    bytes: Pin<Box<dyn Stream<Item = reqwest::Result<Bytes>> + Send>>,
+    bytes: Body,
     decoder: MessageFrameDecoder,
     buffer: BytesMut,
     ready: VecDeque<String>,
     call: Call,
-    stream_error: StreamErrorCell,
     over: bool,
 }
 
@@ -31,15 +28,13 @@ impl Call {
         self,
         request: reqwest::Request,
     ) -> Result<DataStream, ProviderError> {
-        let stream_error = StreamErrorCell::default();
-        let response = self.send(request, Expect::Json, &stream_error).await?;
+        let bytes = self.send(request, Expect::Json).await?;
         let frames = Frames {
-            bytes: Box::pin(response.bytes_stream()),
+            bytes,
             decoder: MessageFrameDecoder::new(),
             buffer: BytesMut::new(),
             ready: VecDeque::new(),
             call: self,
-            stream_error,
             over: false,
         };
         Ok(Box::pin(futures_util::stream::unfold(
@@ -70,10 +65,7 @@ impl Frames {
                         return Some(Err(self.call.error(kind, &text)));
                     }
                 }
-                Err(error) => {
-                    let kept = self.stream_error.take();
-                    return Some(Err(kept.unwrap_or_else(|| self.call.transport_error(error))));
-                }
+                Err(error) => return Some(Err(error)),
             }
         }
     }

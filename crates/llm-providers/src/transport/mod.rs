@@ -6,8 +6,6 @@ mod connection;
 mod events;
 #[cfg(feature = "bedrock")]
 mod frames;
-mod lines;
-mod openai;
 mod record;
 
 use std::num::NonZeroU64;
@@ -20,19 +18,18 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use session_model::json::member;
 use tokio_util::sync::CancellationToken;
 
-use crate::classify::{classify, request_id, retry_after};
+use crate::classify::{classify, request_id, retry_after, should_retry, until};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::loopback::is_loopback;
 use crate::secret::{Redactor, Secret};
 
-use body::guarded;
-pub(crate) use body::{StreamErrorCell, read_bounded};
+pub(crate) use body::Body;
+use body::{guarded, read_bounded};
 use connection::{cannot_set_up, set_reached};
-pub(crate) use openai::OpenAi;
 use record::Exchange;
 pub use record::Recorder;
 
-/// The data of server-sent events, one text an event; `[DONE]` is not among them for the OpenAI family.
+/// The data of server-sent events, one text an event.
 pub(crate) type DataStream =
     Pin<Box<dyn futures_core::Stream<Item = Result<String, ProviderError>> + Send>>;
 
@@ -200,18 +197,28 @@ impl Call {
         ProviderError::new(kind, &self.redactor.clean(message)).of(&self.provider, &self.model)
     }
 
+    /// Returns the error that the service describes in `body`; `status` is `None` within a stream.
+    pub fn described(&self, status: Option<u16>, body: &str) -> ProviderError {
+        let classified = classify(status, body);
+        let reset = classified.reset_at.map(|at| until(at, now_unix()));
+        ProviderError {
+            retry_after: classified.retry_after.or(reset),
+            token_limit: classified.token_limit.and_then(NonZeroU64::new),
+            ..self.error(classified.kind, &classified.message)
+        }
+    }
+
     pub fn cancelled(&self) -> ProviderError {
         self.error(ProviderErrorKind::Cancelled, "the request was cancelled")
     }
 
-    /// Sends a request and returns the answer, whose status is good and whose body is guarded: bounded in size
-    /// and time, recorded, and cut off by cancellation. What goes wrong in the body is kept in `stream_error`.
+    /// Sends a request and returns the body of an answer whose status is good. It is guarded: bounded in size and time,
+    /// recorded, and cut off by cancellation.
     pub async fn send(
         &self,
         mut request: reqwest::Request,
         expect: Expect,
-        stream_error: &StreamErrorCell,
-    ) -> Result<reqwest::Response, ProviderError> {
+    ) -> Result<Body, ProviderError> {
         for (name, value) in request.headers_mut().iter_mut() {
             let secret = name.as_str() == "authorization" || name.as_str().contains("key");
             value.set_sensitive(secret || value.is_sensitive());
@@ -243,19 +250,11 @@ impl Call {
             Some(Refusal::Status | Refusal::Redirect | Refusal::Page) => ERROR_LIMIT,
             Some(Refusal::Document) | None => self.http.settings.answer_limit,
         };
-        let guarded = guarded(
-            response,
-            self.clone(),
-            exchange,
-            stream_error.clone(),
-            limit,
-            refused.is_none() && expect == Expect::Events,
-            started,
-        );
+        let guarded = guarded(response, self.clone(), exchange, limit, started);
         let Some(refused) = refused else {
             return Ok(guarded);
         };
-        let body = read_bounded(guarded, limit).await;
+        let (body, broke) = read_bounded(guarded, limit).await;
         let body = String::from_utf8_lossy(&body);
         if let Refusal::Document = refused
             && classify(None, &body).kind == ProviderErrorKind::Malformed
@@ -263,13 +262,13 @@ impl Call {
                 .iter()
                 .any(|name| member(&body, name).is_some_and(|list| list != "[]"))
         {
-            return match stream_error.take() {
+            return match broke {
                 Some(error) => Err(facts.complete(error)),
                 None => Ok(as_event(&body)),
             };
         }
         // An error in the middle of an error's body does not hide what was said so far.
-        match stream_error.take() {
+        match broke {
             Some(error) if body.is_empty() || error.kind == ProviderErrorKind::Cancelled => {
                 Err(facts.complete(error))
             }
@@ -297,14 +296,7 @@ impl Call {
 
     fn refused(&self, refusal: Refusal, facts: &AnswerFacts, body: &str) -> ProviderError {
         match refusal {
-            Refusal::Status => {
-                let classified = classify(Some(facts.status), body);
-                ProviderError {
-                    retry_after: facts.retry_after.or(classified.retry_after),
-                    token_limit: classified.token_limit.and_then(NonZeroU64::new),
-                    ..self.error(classified.kind, &classified.message)
-                }
-            }
+            Refusal::Status => self.described(Some(facts.status), body),
             Refusal::Redirect => {
                 let place = facts.location.as_deref().unwrap_or("another place");
                 let text = format!(
@@ -316,16 +308,13 @@ impl Call {
                 let text = "a web page answered, not a model service; check the base URL";
                 self.error(ProviderErrorKind::InvalidRequest, text)
             }
-            Refusal::Document => {
-                let classified = classify(None, body);
-                let text = match classified.kind {
-                    ProviderErrorKind::Malformed => {
-                        "the service answered with one document although a stream was asked for"
-                    }
-                    _ => &classified.message,
-                };
-                self.error(classified.kind, text)
-            }
+            Refusal::Document => match self.described(None, body) {
+                error if error.kind == ProviderErrorKind::Malformed => self.error(
+                    error.kind,
+                    "the service answered with one document although a stream was asked for",
+                ),
+                error => error,
+            },
         }
     }
 
@@ -335,6 +324,12 @@ impl Call {
             Some(recorder) => recorder.exchange(request, &self.redactor),
         }
     }
+}
+
+/// Returns the seconds since 1970.
+fn now_unix() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs())
 }
 
 /// Returns the address of `path` under a base URL; a query of the base stays at the end.
@@ -350,11 +345,11 @@ pub(crate) fn joined(base: &str, path: &str) -> String {
 }
 
 /// Returns the answer of a server that does not stream, as a stream of one event; the decoders know whole answers.
-fn as_event(document: &str) -> reqwest::Response {
+fn as_event(document: &str) -> Body {
     // Line breaks in JSON are either escaped or mean nothing.
     let line = document.replace(['\n', '\r'], " ");
     let events = format!("data: {line}\n\n");
-    http::Response::new(reqwest::Body::from(events)).into()
+    Box::pin(futures_util::stream::iter([Ok(events.into())]))
 }
 
 /// Why an answer with a status is none.
@@ -371,19 +366,19 @@ struct AnswerFacts {
     status: u16,
     request_id: Option<String>,
     retry_after: Option<Duration>,
+    should_retry: Option<bool>,
     location: Option<String>,
 }
 
 impl AnswerFacts {
     fn of(response: &reqwest::Response, redactor: &Redactor) -> Self {
         let headers: &HeaderMap = response.headers();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = now.map_or(0, |now| now.as_secs());
         let location = headers.get(LOCATION).and_then(|place| place.to_str().ok());
         Self {
             status: response.status().as_u16(),
             request_id: request_id(headers).map(|id| redactor.clean(&id)),
-            retry_after: retry_after(headers, Some(response.status().as_u16()), now),
+            retry_after: retry_after(headers, Some(response.status().as_u16()), now_unix()),
+            should_retry: should_retry(headers),
             // Only the place: what follows a question mark may be a key.
             location: location.map(|place| place.split('?').next().unwrap_or_default().to_owned()),
         }
@@ -394,6 +389,7 @@ impl AnswerFacts {
             status: Some(self.status),
             request_id: self.request_id.as_deref().map(Box::from),
             retry_after: self.retry_after.or(error.retry_after),
+            should_retry: self.should_retry,
             ..error
         }
     }

@@ -1,11 +1,13 @@
 //! Converse of Amazon Bedrock, which all its models speak: the blocks of Anthropic Messages by other names.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 use session_model::json::RawJson;
 
 use crate::answer::Event;
 use crate::request::{Request, ToolChoice};
-use crate::wire::parts::max_output;
+use crate::wire::parts::{max_output, text};
 use crate::wire::{Decode, Target, WireError, messages};
 
 /// Returns the JSON body that asks `target` for a streamed answer to `request`.
@@ -26,14 +28,13 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
         let config = json!({"maxTokens": most});
         body.insert("inferenceConfig".to_owned(), config);
     }
-    let tools = list(&plain["tools"]).into_iter().map(|tool| {
-        json!({"toolSpec": {
-            "name": tool["name"],
-            "description": tool["description"],
-            "inputSchema": {"json": tool["input_schema"]},
-        }})
-    });
-    let tools: Vec<Value> = tools.collect();
+    let tools = list(&plain["tools"]).into_iter();
+    let tools: Vec<Value> = match request.tools.is_empty() {
+        true => called(&body["messages"])
+            .map(|name| spec(&json!({"name": name})))
+            .collect(),
+        false => tools.map(|tool| spec(&tool)).collect(),
+    };
     if !tools.is_empty() {
         let mut config = json!({"tools": tools});
         // That no tool must be called cannot be said.
@@ -43,6 +44,29 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
         body.insert("toolConfig".to_owned(), config);
     }
     RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
+}
+
+/// Returns the names of the called tools, each once: the service wants tools wherever there are calls.
+fn called(messages: &Value) -> impl Iterator<Item = &str> {
+    let messages = messages.as_array().into_iter().flatten();
+    let blocks = messages.filter_map(|message| message["content"].as_array());
+    let names = blocks
+        .flatten()
+        .filter_map(|block| block["toolUse"]["name"].as_str());
+    names.collect::<BTreeSet<_>>().into_iter()
+}
+
+/// Returns a tool of Messages as Converse writes it. A description, where there is one, must not be empty.
+fn spec(tool: &Value) -> Value {
+    let schema = match &tool["input_schema"] {
+        Value::Null => json!({"type": "object"}),
+        schema => schema.clone(),
+    };
+    let mut spec = json!({"name": tool["name"], "inputSchema": {"json": schema}});
+    if let Some(description) = text(&tool["description"]) {
+        spec["description"] = json!(description);
+    }
+    json!({"toolSpec": spec})
 }
 
 /// Returns a block of Messages as Converse writes it.

@@ -18,7 +18,7 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::Event;
+use crate::answer::{Answer, Event};
 use crate::capabilities::Capabilities;
 
 pub use platform::Platform;
@@ -133,6 +133,12 @@ pub enum ReasoningField {
     ReasoningEffort,
     /// `reasoning: {effort: "low"}` (OpenRouter).
     ReasoningObject,
+    /// `reasoning: {enabled: true}`, and `reasoning_effort` where a model takes several (Together).
+    ReasoningEnabled,
+    /// `thinking: {type: "enabled"}`, and `reasoning_effort` where a model takes several (DeepSeek, z.ai).
+    Thinking,
+    /// `enable_thinking: true`, and `reasoning_effort` where a model takes several (Qwen).
+    EnableThinking,
 }
 
 /// In which a provider differs from the plain form of its wire. Never guessed from a name: set by the
@@ -150,6 +156,10 @@ pub struct ProviderCompat {
     pub reasoning_field: ReasoningField,
     /// Whether earlier thinking is sent back as `reasoning_content` (DeepSeek wants it between tool calls).
     pub replays_reasoning: bool,
+    /// Whether it is sent back as `reasoning` as well (vLLM 0.16 and later read no other name).
+    pub replays_as_reasoning: bool,
+    /// Whether tools of the Messages wire may say `eager_input_streaming`.
+    pub eager_tools: bool,
     /// Whether user and assistant messages must alternate.
     pub alternating_roles: bool,
     /// Whether tool call ids must be nine letters and digits (Mistral).
@@ -172,6 +182,8 @@ impl Default for ProviderCompat {
             stream_usage: true,
             reasoning_field: ReasoningField::None,
             replays_reasoning: false,
+            replays_as_reasoning: false,
+            eager_tools: false,
             alternating_roles: false,
             short_tool_ids: false,
             openai_extras: false,
@@ -208,7 +220,7 @@ impl Target<'_> {
 }
 
 /// What a decoder cannot turn into events.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WireError {
     /// The service says, in the middle of the stream, that it failed; the text is its JSON error object.
     Service(String),
@@ -216,6 +228,8 @@ pub(crate) enum WireError {
     Malformed(String),
     /// The stream ended without its closing event.
     EndedEarly,
+    /// The stream has its closing event, but does not say why the answer ended.
+    NoReason(Box<Answer>),
 }
 
 /// Returns what the `data` of each server-sent event means, up to the first that cannot be read.

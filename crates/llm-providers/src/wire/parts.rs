@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use async_openai::types::responses::{PromptCacheRetention, ToolChoiceOptions};
 use serde::Serialize;
 use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{Block, Content, ImageBlock, StopReason, SystemMessage, ToolCall};
 
 use crate::answer::Answer;
-use crate::request::Request;
+use crate::request::{Request, ToolChoice};
 use crate::wire::history::{CallIds, IdForm};
 use crate::wire::{CacheControlModels, CacheTtl, Target};
 
@@ -69,9 +70,21 @@ pub(crate) fn framed(instructions: &str) -> String {
     format!("<application-instructions>\n{instructions}\n</application-instructions>")
 }
 
-/// Returns a tool's name; a call that never got one must still be named.
-pub(crate) fn tool_name(name: &str) -> &str {
-    if name.is_empty() { "unknown" } else { name }
+/// The longest name of a tool that services take, in characters.
+const MAX_TOOL_NAME: usize = 64;
+
+/// Returns the name of a called tool as services take it: models make up names, which would be refused in every later
+/// request.
+pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if name.is_empty() {
+        Cow::Borrowed("unknown")
+    } else if name.len() <= MAX_TOOL_NAME && name.chars().all(fits) {
+        Cow::Borrowed(name)
+    } else {
+        let sent = name.chars().map(|c| if fits(c) { c } else { '_' });
+        Cow::Owned(sent.take(MAX_TOOL_NAME).collect())
+    }
 }
 
 /// Returns the arguments of a call as the text of a JSON object. What is none stands in a member `arguments`.
@@ -141,6 +154,26 @@ pub(crate) fn cache_key(request: &Request, target: &Target<'_>) -> Option<String
     let key = request.cache_key.as_ref();
     let key = key.filter(|_| target.compat.openai_extras);
     key.map(|key| key.chars().take(MAX_CACHE_KEY).collect())
+}
+
+/// Returns how long the service keeps its prompt cache, where it knows that field and longer than usual is wanted.
+pub(crate) fn cache_retention(target: &Target<'_>) -> Option<PromptCacheRetention> {
+    let long = target.compat.openai_extras && target.compat.cache_ttl == CacheTtl::OneHour;
+    long.then_some(PromptCacheRetention::Hours24)
+}
+
+/// Returns the choice of tools as OpenAI's protocols write it.
+pub(crate) fn tool_choice(request: &Request) -> ToolChoiceOptions {
+    match request.tool_choice {
+        ToolChoice::Auto => ToolChoiceOptions::Auto,
+        ToolChoice::None => ToolChoiceOptions::None,
+        ToolChoice::Required => ToolChoiceOptions::Required,
+    }
+}
+
+/// Returns an image as a URL that holds it.
+pub(crate) fn data_url(image: &ImageBlock) -> String {
+    format!("data:{};base64,{}", image.mime_type, image.data)
 }
 
 /// Returns `reason` as it holds for an answer with or without tool calls: some servers say `stop` after a call,

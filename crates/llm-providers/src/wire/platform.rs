@@ -24,6 +24,15 @@ pub enum Platform {
 pub(crate) const VERTEX_ANTHROPIC: &str = "anthropic/";
 
 impl Platform {
+    /// Returns true where calls and results of Gemini may have ids.
+    pub(crate) fn takes_call_ids(self) -> bool {
+        match self {
+            #[cfg(feature = "vertex")]
+            Self::Vertex => false,
+            _ => true,
+        }
+    }
+
     /// Returns the wire of a model, where its id names who made it: Claude is asked in Anthropic's own.
     pub(crate) fn wire_of(self, model: &str) -> Option<ApiProtocol> {
         let _ = model;

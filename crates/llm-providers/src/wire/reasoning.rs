@@ -1,21 +1,11 @@
 //! How much a model is told to think: what is sent, and what is refused because nothing could be sent for it.
 
+use async_openai::types::responses::ReasoningEffort;
+
 use crate::request::Reasoning;
 use crate::wire::{ApiProtocol, ReasoningField, Target};
 
 impl Reasoning {
-    /// Returns the level as an effort; `least` is the smallest one that every model takes.
-    pub(crate) fn effort(self, least: &'static str) -> &'static str {
-        match self {
-            Self::Default | Self::Off => least,
-            Self::Minimal => "minimal",
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::XHigh => "xhigh",
-        }
-    }
-
     /// Returns the level as a budget, in tokens.
     pub(crate) fn budget(self) -> u64 {
         match self {
@@ -24,7 +14,7 @@ impl Reasoning {
             Self::Low => 2048,
             Self::Medium => 8192,
             Self::High => 24_576,
-            Self::XHigh => 32_768,
+            Self::XHigh | Self::Max => 32_768,
         }
     }
 }
@@ -40,6 +30,40 @@ pub(crate) fn level(reasoning: Reasoning, target: &Target<'_>) -> Option<Reasoni
     takes.then_some(reasoning)
 }
 
+/// Returns true when the model is known to be able not to think.
+pub(crate) fn can_be_off(target: &Target<'_>) -> bool {
+    let levels = target.capabilities.levels;
+    levels.is_some_and(|levels| levels.has(Reasoning::Off))
+}
+
+/// Returns the level to send as one at which the model thinks: not every model can be told not to, and those get the
+/// lowest that is known of them. `minimal` is refused by some; all take `low`.
+pub(crate) fn thinking_level(reasoning: Reasoning, target: &Target<'_>) -> Option<Reasoning> {
+    let level = level(reasoning, target)?;
+    let levels = target.capabilities.levels;
+    let least = || levels.and_then(|levels| levels.iter().find(|level| *level != Reasoning::Off));
+    Some(match level {
+        Reasoning::Off => least().unwrap_or(Reasoning::Low),
+        level => level,
+    })
+}
+
+/// Returns the level to send as an effort.
+pub(crate) fn effort(reasoning: Reasoning, target: &Target<'_>) -> Option<ReasoningEffort> {
+    if level(reasoning, target)? == Reasoning::Off && can_be_off(target) {
+        return Some(ReasoningEffort::None);
+    }
+    Some(match thinking_level(reasoning, target)? {
+        Reasoning::Default | Reasoning::Off => ReasoningEffort::None,
+        Reasoning::Minimal => ReasoningEffort::Minimal,
+        Reasoning::Low => ReasoningEffort::Low,
+        Reasoning::Medium => ReasoningEffort::Medium,
+        Reasoning::High => ReasoningEffort::High,
+        Reasoning::XHigh => ReasoningEffort::Xhigh,
+        Reasoning::Max => ReasoningEffort::Max,
+    })
+}
+
 /// Returns why a level cannot be sent, and what to change.
 pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<String> {
     let (provider, model) = (target.provider, target.model);
@@ -48,7 +72,7 @@ pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<Strin
         Reasoning::Off if target.known => return None,
         Reasoning::Off => {
             return Some(format!(
-                "nothing is known of {model}, so it cannot be told not to think; leave out the level, or set \
+                "{model} is not in the catalog, so its thinking cannot be switched off; leave out the level, or set \
                  models.\"{provider}/{model}\".reasoning"
             ));
         }
@@ -60,18 +84,31 @@ pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<Strin
              models.\"{provider}/{model}\".reasoning"
         ));
     }
-    match (target.wire, reasoning) {
-        (ApiProtocol::Chat, _) if target.compat.reasoning_field == ReasoningField::None => {
-            Some(format!(
-                "no field for a thinking level is known of {provider}; leave out the level, or set \
+    if target.wire == ApiProtocol::Chat && target.compat.reasoning_field == ReasoningField::None {
+        return Some(format!(
+            "no field for a thinking level is known of {provider}; leave out the level, or set \
              providers.{provider}.compat.reasoningField"
-            ))
-        }
-        #[cfg(feature = "bedrock")]
-        (ApiProtocol::Converse, _) => Some(format!(
-            "no field for a thinking level is known of {model}; leave out the level"
-        )),
-        (ApiProtocol::Gemini, Reasoning::XHigh) if target.thinks_by_level() => {
+        ));
+    }
+    #[cfg(feature = "bedrock")]
+    if target.wire == ApiProtocol::Converse {
+        return Some(format!(
+            "no field for a thinking level is known of {model}; leave out the level, or set the model's own in \
+             models.\"{provider}/{model}\".extraBody"
+        ));
+    }
+    if let Some(levels) = target.capabilities.levels {
+        let names: Vec<&str> = levels.iter().map(Reasoning::name).collect();
+        return (!levels.has(reasoning)).then(|| {
+            format!(
+                "{model} does not take the thinking level {}; ask for one of: {}",
+                reasoning.name(),
+                names.join(", ")
+            )
+        });
+    }
+    match (target.wire, reasoning) {
+        (ApiProtocol::Gemini, Reasoning::XHigh | Reasoning::Max) if target.thinks_by_level() => {
             Some("the highest thinking level of Gemini is high; ask for high".to_owned())
         }
         (ApiProtocol::Messages, Reasoning::Minimal) if target.thinks_by_level() => Some(format!(

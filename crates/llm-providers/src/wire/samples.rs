@@ -21,6 +21,7 @@ pub(crate) const ABLE: Capabilities = Capabilities {
     images: true,
     reasoning: true,
     adaptive_thinking: false,
+    levels: None,
     native_standalone: false,
     native_in_band: false,
 };

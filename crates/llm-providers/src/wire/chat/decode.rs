@@ -12,6 +12,9 @@ use crate::wire::{Decode, WireError};
 /// What closes a stream.
 const DONE: &str = "[DONE]";
 
+/// What is wrong about a stream that ends with nothing else.
+const NO_REASON: &str = "the answer ended with [DONE] and no finish_reason; it may be cut off";
+
 /// Puts an answer together. Reads what servers really send, not only what the reference shows.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
@@ -43,6 +46,24 @@ struct Call {
     name: String,
     arguments: String,
     metadata: Metadata,
+}
+
+impl Call {
+    /// Returns true for a call whose arguments are a whole object.
+    fn is_complete(&self) -> bool {
+        let object = self.arguments.trim_start().starts_with('{');
+        !self.name.is_empty() && object && RawJson::parse(&self.arguments).is_ok()
+    }
+
+    /// Adds a further piece.
+    fn extend(&mut self, piece: Self) {
+        for (known, new) in [(&mut self.id, piece.id), (&mut self.name, piece.name)] {
+            if known.is_empty() {
+                *known = new;
+            }
+        }
+        self.arguments.push_str(&piece.arguments);
+    }
 }
 
 impl Decoder {
@@ -148,34 +169,26 @@ impl Decoder {
     }
 
     fn call(&mut self, entry: &Value, function: &Value, events: &mut Vec<Event>) {
-        let number = count(&entry["index"]);
-        let id = text(&entry["id"]).unwrap_or_default();
-        let name = text(&function["name"]).unwrap_or_default();
         let arguments = match &function["arguments"] {
             Value::Null => String::new(),
             Value::String(piece) => piece.clone(),
             whole => whole.to_string(),
         };
-        let index = match self.find_call(number, id, name) {
-            Some(index) => index,
-            None => {
-                self.calls.push(Call {
-                    number,
-                    ..Call::default()
-                });
-                let index = self.calls.len() - 1;
-                self.pieces.push(Piece::Call(index));
-                index
-            }
+        let delta = Call {
+            number: count(&entry["index"]),
+            id: text(&entry["id"]).unwrap_or_default().to_owned(),
+            name: text(&function["name"]).unwrap_or_default().to_owned(),
+            arguments: arguments.clone(),
+            metadata: Metadata::new(),
         };
+        let index = self.find_call(&delta).unwrap_or(self.calls.len());
+        if index == self.calls.len() {
+            self.pieces.push(Piece::Call(index));
+            self.calls.push(delta);
+        } else {
+            self.calls[index].extend(delta);
+        }
         let call = &mut self.calls[index];
-        if call.id.is_empty() {
-            call.id = id.to_owned();
-        }
-        if call.name.is_empty() {
-            call.name = name.to_owned();
-        }
-        call.arguments.push_str(&arguments);
         add_of_call(&mut call.metadata, entry);
         events.push(Event::ToolCall {
             index,
@@ -184,15 +197,20 @@ impl Decoder {
         });
     }
 
-    /// Returns which call a delta goes on with, or `None` when it begins one. Some servers number every call 0,
-    /// some do not number them: there a name with another id, or without one, begins a call.
-    fn find_call(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
-        if let Some(number) = number {
+    /// Returns which call a delta continues, or `None` when it begins one. Some servers number every call 0,
+    /// some do not number them: there a name with another id begins a call, and so does a name without an id once the
+    /// call before it is complete.
+    fn find_call(&self, delta: &Call) -> Option<usize> {
+        let (id, name) = (delta.id.as_str(), delta.name.as_str());
+        if let Some(number) = delta.number {
             let numbered = |call: &Call| call.number == Some(number);
             let place = self.calls.iter().rposition(numbered)?;
-            let known = &self.calls[place].id;
-            let other = !id.is_empty() && !known.is_empty() && id != known;
-            return (name.is_empty() || !other).then_some(place);
+            let known = &self.calls[place];
+            let begins = match id.is_empty() || known.id.is_empty() {
+                true => known.is_complete() && !delta.arguments.trim().is_empty(),
+                false => id != known.id,
+            };
+            return (name.is_empty() || !begins).then_some(place);
         }
         if !id.is_empty()
             && let Some(place) = self.calls.iter().rposition(|call| call.id == id)
@@ -209,7 +227,9 @@ impl Decoder {
         };
         let details = &usage["prompt_tokens_details"];
         let cached = count(&details["cached_tokens"]);
+        // DeepSeek's name, and Kimi's.
         let cached = cached.or_else(|| count(&usage["prompt_cache_hit_tokens"]));
+        let cached = cached.or_else(|| count(&usage["cached_tokens"]));
         let cache_read = cached.unwrap_or_default().min(prompt);
         let cache_write = count(&details["cache_write_tokens"]).unwrap_or_default();
         let cache_write = cache_write.min(prompt - cache_read);
@@ -293,12 +313,15 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         if data.trim() == DONE {
-            // Without a reason the answer may have been cut off, and the rest would be missing unnoticed.
-            let finish = self.finish.take().ok_or_else(|| {
-                let text = "the answer ended with [DONE] and no finish_reason; it may be cut off";
-                WireError::Malformed(text.to_owned())
-            })?;
             self.done = true;
+            // Without a reason the answer may have been cut off, and the rest would be missing unnoticed.
+            let Some(finish) = self.finish.take() else {
+                let complete = self.calls.iter().all(Call::is_complete);
+                return Err(match complete && !self.pieces.is_empty() {
+                    true => WireError::NoReason(Box::new(self.answer(NO_REASON))),
+                    false => WireError::Malformed(NO_REASON.to_owned()),
+                });
+            };
             return Ok(vec![Event::Done(self.answer(&finish))]);
         }
         let raw = RawJson::parse(data).map_err(|error| WireError::Malformed(error.to_string()))?;

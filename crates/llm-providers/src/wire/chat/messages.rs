@@ -10,8 +10,8 @@ use crate::wire::Target;
 use crate::wire::chat::metadata::{self, Metadata};
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{
-    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text,
-    tool_name,
+    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, data_url, framed, parts,
+    system_text, tool_name,
 };
 
 /// What stands between tool results and a user message where roles must alternate.
@@ -281,7 +281,7 @@ impl Conversation<'_> {
             id: ids.call(&call.id),
             r#type: "function",
             function: CalledFunction {
-                name: tool_name(&call.name).to_owned(),
+                name: tool_name(&call.name).into_owned(),
                 arguments: arguments_object(call),
             },
             metadata: own(call.signature.as_ref())
@@ -290,6 +290,12 @@ impl Conversation<'_> {
         });
         let tool_calls: Vec<CallEntry> = calls.collect();
         let (reasoning_content, told) = self.thinking(answer, !tool_calls.is_empty());
+        if let Some(text) = reasoning_content
+            .as_ref()
+            .filter(|_| self.target.compat.replays_as_reasoning)
+        {
+            metadata.insert("reasoning".to_owned(), text.as_str().into());
+        }
         let texts = answer
             .content
             .texts()
@@ -412,9 +418,10 @@ fn user_content(parts: Vec<ChatPart>, separator: &str) -> ChatContent {
 }
 
 fn image_part(image: &ImageBlock) -> ChatPart {
-    let url = format!("data:{};base64,{}", image.mime_type, image.data);
     ChatPart::ImageUrl {
-        image_url: ImageUrl { url },
+        image_url: ImageUrl {
+            url: data_url(image),
+        },
     }
 }
 

@@ -50,12 +50,14 @@ enum Data {
         data: String,
     },
     FunctionCall {
-        id: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
         name: String,
         args: RawJson,
     },
     FunctionResponse {
-        id: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<String>,
         name: String,
         response: Response,
     },
@@ -194,14 +196,15 @@ impl Conversation<'_> {
                     let unsigned = (!own && is_first && self.target.thinks_by_level())
                         .then(|| UNSIGNED.to_owned());
                     is_first = false;
+                    let id = self.ids.call(&call.id);
                     let Ok(args) = RawJson::parse(&arguments_object(call)) else {
                         continue;
                     };
                     Part {
                         thought_signature: signature.or(unsigned),
                         ..Part::from(Data::FunctionCall {
-                            id: self.ids.call(&call.id),
-                            name: tool_name(&call.name).to_owned(),
+                            id: self.sent_id(id),
+                            name: tool_name(&call.name).into_owned(),
                             args,
                         })
                     }
@@ -216,6 +219,11 @@ impl Conversation<'_> {
                 self.push(Role::Model, part);
             }
         }
+    }
+
+    /// Vertex AI refuses the field; there, results belong to calls by their order.
+    fn sent_id(&self, id: String) -> Option<String> {
+        self.target.compat.platform.takes_call_ids().then_some(id)
     }
 
     fn result(&mut self, result: &ToolResultMessage) {
@@ -237,8 +245,8 @@ impl Conversation<'_> {
         }
         let text = texts.join("\n");
         let part = Part::from(Data::FunctionResponse {
-            id,
-            name: tool_name(&result.tool_name).to_owned(),
+            id: self.sent_id(id),
+            name: tool_name(&result.tool_name).into_owned(),
             response: match result.is_error {
                 true => Response::Error(text),
                 false => Response::Output(text),

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Reasoning, Request, ToolChoice};
+use crate::request::{Request, ToolChoice};
 use crate::wire::Target;
 use crate::wire::gemini::contents::{Entry, Part, contents};
 use crate::wire::parts::max_output;
-use crate::wire::reasoning::level;
+use crate::wire::reasoning::{level, thinking_level};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,10 +66,13 @@ struct GenerationConfig {
 struct ThinkingConfig {
     include_thoughts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_level: Option<&'static str>,
+    thinking_level: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking_budget: Option<u64>,
 }
+
+/// The greatest budget that every model takes (ai.google.dev/gemini-api/docs/thinking).
+const MAX_BUDGET: u64 = 24_576;
 
 /// Returns the JSON body that asks `target` for an answer to `request`.
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
@@ -109,20 +112,19 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
 
 /// Returns how much to think: a level for models that take one (Gemini 3 and later), a budget for the others.
 fn thinking(request: &Request, target: &Target<'_>) -> Option<ThinkingConfig> {
+    let asked = level(request.reasoning, target);
+    if asked.is_none() && !target.capabilities.reasoning {
+        return None;
+    }
     let by_level = target.thinks_by_level();
-    let (thinking_level, thinking_budget) = match level(request.reasoning, target) {
-        None if !target.capabilities.reasoning => return None,
-        None => (None, None),
-        // Not every model can be told not to think; all take the lowest level and this budget.
-        Some(Reasoning::Off | Reasoning::Low) if by_level => (Some("LOW"), None),
-        Some(Reasoning::Minimal) if by_level => (Some("MINIMAL"), None),
-        Some(Reasoning::Medium) if by_level => (Some("MEDIUM"), None),
-        Some(Reasoning::High | Reasoning::XHigh) if by_level => (Some("HIGH"), None),
-        Some(level) => (None, Some(level.budget().max(512))),
-    };
+    let level = thinking_level(request.reasoning, target).filter(|_| by_level);
+    // Every model takes the least budget, and none more than the greatest.
+    let budget = asked
+        .filter(|_| !by_level)
+        .map(|level| level.budget().clamp(512, MAX_BUDGET));
     Some(ThinkingConfig {
         include_thoughts: true,
-        thinking_level,
-        thinking_budget,
+        thinking_level: level.map(|level| level.name().to_ascii_uppercase()),
+        thinking_budget: budget,
     })
 }

@@ -245,7 +245,7 @@ impl Conversation<'_> {
                     let input = RawJson::parse(&arguments_object(call)).ok();
                     input.map(|input| Entry::ToolUse {
                         id: self.ids.call(&call.id),
-                        name: tool_name(&call.name).to_owned(),
+                        name: tool_name(&call.name).into_owned(),
                         input,
                     })
                 }

@@ -1,12 +1,13 @@
 //! The body of a Messages request.
 
+use async_openai::types::responses::ReasoningEffort;
 use serde::Serialize;
 use session_model::json::RawJson;
 
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::messages::conversation::{Entry, Message, Role, messages};
 use crate::wire::parts::{CacheControl, cache_control, max_output};
-use crate::wire::reasoning::level;
+use crate::wire::reasoning::{self, can_be_off, level, thinking_level};
 use crate::wire::{Platform, Target};
 
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
@@ -55,6 +56,9 @@ struct ToolEntry<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a RawJson,
+    /// Large arguments come as they are written, not after a long silence.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    eager_input_streaming: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cache_control: Option<CacheControl>,
 }
@@ -73,7 +77,7 @@ struct Thinking {
 
 #[derive(Serialize)]
 struct OutputConfig {
-    effort: &'static str,
+    effort: ReasoningEffort,
 }
 
 #[derive(Serialize)]
@@ -127,6 +131,7 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
         name: &tool.name,
         description: &tool.description,
         input_schema: &tool.parameters,
+        eager_input_streaming: target.compat.eager_tools,
         cache_control: None,
     });
     let tool_choice = Typed {
@@ -164,17 +169,23 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
     body
 }
 
-/// Returns the effort to ask for, where the model decides with it how much it thinks. Not every such model can be
-/// told not to think; all take the least effort.
-fn effort(request: &Request, target: &Target<'_>) -> Option<&'static str> {
-    let level = level(request.reasoning, target).filter(|_| target.thinks_by_level());
-    level.map(|level| level.effort("low"))
+/// Returns the effort to ask for, where the model decides with it how much it thinks.
+fn effort(request: &Request, target: &Target<'_>) -> Option<ReasoningEffort> {
+    let level = thinking_level(request.reasoning, target).filter(|_| target.thinks_by_level());
+    level.and_then(|level| reasoning::effort(level, target))
 }
 
 /// Returns how much to think, where the model can, something is asked for, and the service takes it:
 /// it refuses thinking together with a required call, and in the middle of calls that began without thinking.
 fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<Thinking> {
-    let level = level(request.reasoning, target).filter(|level| *level != Reasoning::Off)?;
+    let level = level(request.reasoning, target)?;
+    if level == Reasoning::Off {
+        let switched = target.thinks_by_level() && can_be_off(target);
+        return switched.then_some(Thinking {
+            r#type: "disabled",
+            budget_tokens: None,
+        });
+    }
     let forced = request.tool_choice == ToolChoice::Required && !request.tools.is_empty();
     let unthought = match body.messages.as_slice() {
         [.., answer, results] => {

@@ -1,12 +1,15 @@
 //! The bodies: a streamed turn, the same with a compaction trigger, and the standalone compaction.
 
+use async_openai::types::responses::{
+    IncludeEnum, PromptCacheRetention, ReasoningEffort, ReasoningSummary, ToolChoiceOptions,
+};
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Request, ToolChoice};
+use crate::request::Request;
 use crate::wire::Target;
-use crate::wire::parts::{cache_key, max_output};
-use crate::wire::reasoning::level;
+use crate::wire::parts::{cache_key, cache_retention, max_output, tool_choice};
+use crate::wire::reasoning::effort;
 use crate::wire::responses::items::{self, input};
 
 /// The body of `POST {base}/responses`. The order of the fields is the order on the wire.
@@ -22,7 +25,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Function<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<&'static str>,
+    tool_choice: Option<ToolChoiceOptions>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parallel_tool_calls: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -33,9 +36,11 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     store: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    include: Option<[&'static str; 1]>,
+    include: Option<[IncludeEnum; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_retention: Option<PromptCacheRetention>,
 }
 
 /// The body of `POST {base}/responses/compact`.
@@ -45,14 +50,10 @@ struct CompactBody<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     input: &'a [RawJson],
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Function<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parallel_tool_calls: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_retention: Option<PromptCacheRetention>,
 }
 
 #[derive(Serialize)]
@@ -68,9 +69,9 @@ struct Function<'a> {
 #[derive(Serialize)]
 struct Thinking {
     #[serde(skip_serializing_if = "Option::is_none")]
-    effort: Option<&'static str>,
+    effort: Option<ReasoningEffort>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    summary: Option<&'static str>,
+    summary: Option<ReasoningSummary>,
 }
 
 /// Returns the body of a streamed turn.
@@ -82,25 +83,21 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
 pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJson]) -> RawJson {
     let extras = target.compat.openai_extras;
     let reasons = target.capabilities.reasoning;
-    let choice = match request.tool_choice {
-        ToolChoice::Auto => "auto",
-        ToolChoice::None => "none",
-        ToolChoice::Required => "required",
-    };
     let has_tools = !request.tools.is_empty();
     json(&Body {
         model: target.model,
         instructions: &request.system,
         input,
         tools: functions(request),
-        tool_choice: has_tools.then_some(choice),
+        tool_choice: has_tools.then(|| tool_choice(request)),
         parallel_tool_calls: has_tools.then_some(true),
         reasoning: thinking(request, target),
         max_output_tokens: max_output(request, target),
         stream: true,
         store: extras.then_some(false),
-        include: (extras && reasons).then_some(["reasoning.encrypted_content"]),
+        include: (extras && reasons).then_some([IncludeEnum::ReasoningEncryptedContent]),
         prompt_cache_key: cache_key(request, target),
+        prompt_cache_retention: cache_retention(target),
     })
 }
 
@@ -126,25 +123,19 @@ pub(crate) fn encode_compact(request: &Request, target: &Target<'_>) -> RawJson 
     encode_compact_with(request, target, &input(request, target))
 }
 
-/// Returns the body of a standalone compaction of these input items.
-///
-/// Every server that has the endpoint takes model, instructions and input. What else the live turn's prefix
-/// consists of goes to those only that are known to take it, so that their prompt cache is hit.
+/// Returns the body of a standalone compaction of these input items: the parameters that are documented for it
+/// (developers.openai.com/api/reference/resources/responses/methods/compact).
 pub(crate) fn encode_compact_with(
     request: &Request,
     target: &Target<'_>,
     input: &[RawJson],
 ) -> RawJson {
-    let extras = target.compat.openai_extras;
-    let tools = if extras { functions(request) } else { vec![] };
     json(&CompactBody {
         model: target.model,
         instructions: &request.system,
         input,
-        parallel_tool_calls: (!tools.is_empty()).then_some(true),
-        tools,
-        reasoning: thinking(request, target).filter(|_| extras),
         prompt_cache_key: cache_key(request, target),
+        prompt_cache_retention: cache_retention(target),
     })
 }
 
@@ -163,10 +154,9 @@ fn functions(request: &Request) -> Vec<Function<'_>> {
 
 /// Returns what a model that thinks is told about it, or `None` when nothing is to be said.
 fn thinking(request: &Request, target: &Target<'_>) -> Option<Thinking> {
-    // `minimal` and `none` are each refused by some models; all that think take `low`.
-    let effort = level(request.reasoning, target).map(|level| level.effort("low"));
+    let effort = effort(request.reasoning, target);
     let summary = target.capabilities.reasoning && target.compat.openai_extras;
-    let summary = summary.then_some("auto");
+    let summary = summary.then_some(ReasoningSummary::Auto);
     (effort.is_some() || summary.is_some()).then_some(Thinking { effort, summary })
 }
 

@@ -342,9 +342,6 @@ fn standalone_compaction() {
     input[6] {"type":"function_call","id":"fc_1","name":"bash","arguments":"{\"cmd\": \"ls\"}","call_id":"call_1"}
     input[7] {"type":"function_call_output","call_id":"call_1","output":"a.rs"}
     input[8] {"type":"message","id":"msg_2","role":"assistant","content":[{"type":"output_text","text":"one file","annotations":[]}]}
-    tools: [{"type":"function","name":"bash","description":"runs bash","parameters":{"type":"object"},"strict":false}]
-    parallel_tool_calls: true
-    reasoning: {"summary":"auto"}
     prompt_cache_key: "session-1"
     "#);
     assert_snapshot!(lines(&encode_compact(&request, &llama())), @r#"

@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use session_model::json::RawJson;
 use session_model::{
-    AssistantMessage, Block, Content, ImageBlock, LlmMessage, SystemMessage, TextBlock,
-    ThinkingBlock, ToolCall, ToolResultMessage,
+    AssistantMessage, Block, Content, LlmMessage, TextBlock, ThinkingBlock, ToolCall,
+    ToolResultMessage,
 };
 
 use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
-use crate::wire::parts::{SentIds, arguments_object, tool_name};
+use crate::wire::parts::{SentIds, arguments_object, data_url, system_text, tool_name};
 use crate::wire::responses::encode::json;
 use crate::wire::responses::{CallSide, Fields, call_side, is_compaction};
 
@@ -309,7 +309,7 @@ impl Items<'_> {
         let id = id.filter(|id| keeps_ids && self.take(id));
         self.push(&Item::FunctionCall {
             id,
-            name: tool_name(&call.name),
+            name: &tool_name(&call.name),
             arguments: &arguments(call),
             call_id: &call_id,
         });
@@ -351,18 +351,6 @@ fn arguments(call: &ToolCall) -> Cow<'_, str> {
         Some(raw) if raw.starts_with('{') && !raw.contains("\\ud") => Cow::Borrowed(raw),
         None | Some(_) => Cow::Owned(arguments_object(call)),
     }
-}
-
-fn system_text(message: &SystemMessage) -> String {
-    let content = message.content.joined_text("\n");
-    let sections = message.sections.iter().filter_map(|(_, text)| text.clone());
-    let mut parts: Vec<String> = std::iter::once(content).chain(sections).collect();
-    parts.retain(|part| !part.is_empty());
-    parts.join("\n\n")
-}
-
-fn data_url(image: &ImageBlock) -> String {
-    format!("data:{};base64,{}", image.mime_type, image.data)
 }
 
 fn left_out(what: &str, kind: &str) -> String {

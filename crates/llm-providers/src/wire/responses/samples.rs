@@ -18,6 +18,8 @@ pub(crate) const OPENAI: ProviderCompat = ProviderCompat {
     stream_usage: true,
     reasoning_field: crate::wire::ReasoningField::None,
     replays_reasoning: false,
+    replays_as_reasoning: false,
+    eager_tools: false,
     alternating_roles: false,
     short_tool_ids: false,
     openai_extras: true,
@@ -39,6 +41,7 @@ pub(crate) const THINKS: Capabilities = Capabilities {
     images: true,
     reasoning: true,
     adaptive_thinking: false,
+    levels: None,
     native_standalone: true,
     native_in_band: true,
 };
