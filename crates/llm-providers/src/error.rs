@@ -129,9 +129,7 @@ pub struct ProviderError {
     pub token_limit: Option<NonZeroU64>,
     /// What was said, cut to a bounded excerpt.
     pub message: Box<str>,
-    /// What was billed all the same, where that is known.
-    pub usage: Option<Box<Usage>>,
-    /// The answer where it is whole, as far as one can see, but does not say why it ended.
+    /// The answer that was billed all the same: one that does not say why it ended, or one of no use, without content.
     pub answer: Option<Box<Answer>>,
     /// Whether there was no connection, and the service has never answered in this process: its address may be wrong.
     pub first_contact: bool,
@@ -157,7 +155,6 @@ impl ProviderError {
             should_retry: None,
             token_limit: None,
             message: excerpt.into(),
-            usage: None,
             answer: None,
             first_contact: false,
         }
@@ -170,7 +167,7 @@ impl ProviderError {
             incomplete: true,
             ..Usage::default()
         };
-        let known = self.usage.as_deref().copied();
+        let known = self.answer.as_ref().map(|answer| answer.usage);
         known.or_else(|| self.kind.may_be_billed().then(unknown))
     }
 

@@ -308,7 +308,7 @@ impl Asking {
             _ => (AnswerEnd::Failed(error.to_string()), StopReason::Error),
         };
         let mut billed = error.billed().unwrap_or_default();
-        let cost_usd = self.spend(&billed).filter(|_| error.usage.is_some());
+        let cost_usd = self.spend(&billed).filter(|_| error.answer.is_some());
         billed.incomplete |= stream.is_incomplete;
         let content = match stream.answer_text.is_empty() {
             true => Vec::new(),

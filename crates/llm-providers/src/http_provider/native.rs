@@ -203,7 +203,10 @@ async fn last(mut events: EventStream, call: &Call) -> Result<Answer, ProviderEr
 /// An answer that is of no use was billed all the same.
 fn billed(error: ProviderError, answer: &Answer) -> ProviderError {
     ProviderError {
-        usage: Some(Box::new(answer.usage)),
+        answer: Some(Box::new(Answer {
+            usage: answer.usage,
+            ..Answer::default()
+        })),
         ..error
     }
 }
