@@ -76,6 +76,7 @@ fn call_of(name: &str) -> Vec<LlmMessage> {
         content: Content::Blocks(vec![Block::text("a.txt")]),
         is_error: false,
         timestamp: None,
+        nested_calls: None,
     };
     vec![
         LlmMessage::Assistant(answer),

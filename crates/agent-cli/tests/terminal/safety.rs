@@ -186,11 +186,15 @@ fn a_simple_terminal_gets_plain_lines_and_no_terminal_a_message() {
 struct Alone;
 
 impl agent_tui::Host for Alone {
-    fn sessions(&self) -> Result<Vec<agent_tui::Choice>, String> {
+    fn sessions(&self, _: agent_tui::Where) -> Result<Vec<agent_tui::Choice>, String> {
         Ok(Vec::new())
     }
 
-    fn hooks(&self) -> Result<String, String> {
+    fn save(&self, _: &str, _: &str) -> Result<String, String> {
+        Err("nothing is written here".to_owned())
+    }
+
+    fn list(&self, _: agent_tui::Listed) -> Result<String, String> {
         Ok(String::new())
     }
 
@@ -215,6 +219,7 @@ fn panics_in_a_session() {
         other_models: Box::new(|_| panic!("the models are broken")),
         host: std::sync::Arc::new(Alone),
         commands: Vec::new(),
+        meanings: std::collections::BTreeMap::new(),
         cancel: CancellationToken::new(),
         opening: None,
     };
