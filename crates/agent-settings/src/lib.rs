@@ -140,7 +140,7 @@ impl From<Thinking> for Reasoning {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct SessionSettings {
-    /// The folder of new sessions.
+    /// The folder of new sessions, or `postgres://USER@HOST/DATABASE`.
     pub dir: Option<String>,
     /// When what was written is forced onto the disk.
     pub sync: SyncSetting,

@@ -12,10 +12,13 @@ use url::Url;
 /// How the address of a database begins.
 const SCHEMES: [&str; 2] = ["postgres", "postgresql"];
 
+/// Why an address has no password.
+const PASSWORD: &str = "put the password into PGPASSWORD, for addresses are shown and stored";
+
 /// The address of a database.
 #[derive(Debug, Clone)]
 pub(crate) struct Address {
-    /// As people see it: without a password and without a session.
+    /// As people see it, without a session.
     shown: Url,
     pub config: Config,
     /// How long a statement may take.
@@ -51,6 +54,9 @@ impl Address {
             .map_err(|()| refused("it names no database"))?
             .clear()
             .push(parts.first().map_or("", String::as_str));
+        if url.password().is_some() {
+            return Err(refused(PASSWORD));
+        }
         let (mut timeout, mut lease, mut root_certificate) = (30, 30, None);
         let mut is_encrypted = None;
         // What is not ours goes on as it is written.
@@ -78,6 +84,7 @@ impl Address {
                         _ => return Err(refused("sslmode is disable or require")),
                     });
                 }
+                "password" => return Err(refused(PASSWORD)),
                 _ => others.push(pair),
             }
         }
@@ -93,10 +100,9 @@ impl Address {
             true => SslMode::Require,
             false => SslMode::Disable,
         });
-        if config.get_password().is_none()
-            && let Some(password) = std::env::var("PGPASSWORD")
-                .ok()
-                .filter(|text| !text.is_empty())
+        if let Some(password) = std::env::var("PGPASSWORD")
+            .ok()
+            .filter(|text| !text.is_empty())
         {
             config.password(password);
         }
@@ -112,11 +118,8 @@ impl Address {
         config.connect_timeout(timeout);
         config.tcp_user_timeout(timeout);
         config.keepalives_idle(timeout);
-        let mut shown = url;
-        // Addresses without a host have no password to be removed.
-        let _ = shown.set_password(None);
         let address = Self {
-            shown,
+            shown: url,
             config,
             timeout,
             lease: Duration::from_secs(lease),
@@ -171,13 +174,12 @@ mod tests {
     }
 
     #[test]
-    fn a_locator_has_no_password_and_any_id() {
-        let (address, session) = parsed("postgres://me:secret@db.example/agents?lease=5");
+    fn a_locator_names_any_id() {
+        let (address, session) = parsed("postgres://me@db.example/agents?lease=5");
         assert_eq!(session, None);
         assert_eq!(address.lease.as_secs(), 5);
         let id = "it's a/\"b\"?c %#\u{e9}";
         let locator = address.of_session(id);
-        assert!(!locator.to_string().contains("secret"), "{locator}");
         let (again, session) = parsed(&locator.to_string());
         assert_eq!(session.as_deref(), Some(id));
         assert_eq!(again.key(), address.key());
@@ -210,6 +212,8 @@ mod tests {
             "postgres://db/agents?lease=0",
             "postgres://db/agents?sslmode=prefer",
             "postgres://db/agents?unknown=1",
+            "postgres://me:secret@db/agents",
+            "postgres://db/agents?password=secret",
         ] {
             of(text).expect_err(text);
         }

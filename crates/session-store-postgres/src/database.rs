@@ -8,7 +8,7 @@ use futures_util::TryStreamExt;
 use session_store::StoreError;
 use tokio::runtime::Runtime;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::address::Address;
 use crate::error::{Purpose, failed, lost, unconnected};
@@ -43,7 +43,31 @@ pub(crate) fn runtime() -> Result<&'static Runtime, StoreError> {
 #[derive(Debug)]
 pub(crate) struct Database {
     pub address: Address,
-    client: tokio::sync::Mutex<Option<Arc<Client>>>,
+    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+}
+
+/// A connection, and the statements that it knows.
+#[derive(Debug)]
+struct Connection {
+    client: Client,
+    prepared: Mutex<BTreeMap<&'static str, Statement>>,
+}
+
+impl Connection {
+    /// Returns a statement that is planned once: writes are many and short.
+    async fn prepared(&self, sql: &'static str, types: &[Type]) -> Result<Statement, Error> {
+        let known = |prepared: &Mutex<BTreeMap<&'static str, Statement>>| {
+            let prepared = prepared.lock().unwrap_or_else(PoisonError::into_inner);
+            prepared.get(sql).cloned()
+        };
+        if let Some(statement) = known(&self.prepared) {
+            return Ok(statement);
+        }
+        let statement = self.client.prepare_typed(sql, types).await?;
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        prepared.insert(sql, statement.clone());
+        Ok(statement)
+    }
 }
 
 impl Database {
@@ -63,7 +87,7 @@ impl Database {
     pub fn apart(address: Address) -> Self {
         Self {
             address,
-            client: tokio::sync::Mutex::default(),
+            connection: tokio::sync::Mutex::default(),
         }
     }
 
@@ -96,16 +120,26 @@ impl Database {
     async fn try_rows(
         &self,
         purpose: Purpose,
-        sql: &str,
+        sql: &'static str,
         params: &[Param],
     ) -> Result<Vec<Row>, Attempt> {
-        let client = self.client().await.map_err(Attempt::Failed)?;
-        let params = params
+        let connection = self.connection().await.map_err(Attempt::Failed)?;
+        let client = &connection.client;
+        let values = params
             .iter()
             .map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone()));
         let work = async {
-            let rows = client.query_typed_raw(sql, params).await?;
-            rows.try_collect::<Vec<Row>>().await
+            match purpose {
+                Purpose::Repeatable => {
+                    let rows = client.query_typed_raw(sql, values).await?;
+                    rows.try_collect::<Vec<Row>>().await
+                }
+                Purpose::Write => {
+                    let (values, types): (Vec<_>, Vec<_>) = values.unzip();
+                    let statement = connection.prepared(sql, &types).await?;
+                    client.query(&statement, &values).await
+                }
+            }
         };
         match tokio::time::timeout(self.patience(), work).await {
             Ok(Ok(rows)) => Ok(rows),
@@ -113,7 +147,7 @@ impl Database {
                 Err(Attempt::Failed(failed(&self.address, purpose, &error)))
             }
             Ok(Err(error)) => {
-                self.forget(&client).await;
+                self.forget(&connection).await;
                 let reason = "the connection was lost";
                 let error = match error.as_db_error() {
                     // The server ends the connection; the statement may be done.
@@ -123,7 +157,7 @@ impl Database {
                 Err(Attempt::Lost(lost(&self.address, purpose, &error)))
             }
             Err(_) => {
-                self.forget(&client).await;
+                self.forget(&connection).await;
                 let seconds = self.patience().as_secs();
                 let reason = format!("no answer in {seconds} seconds");
                 Err(Attempt::Lost(lost(&self.address, purpose, &reason)))
@@ -136,14 +170,14 @@ impl Database {
         self.address.timeout * 5 / 4
     }
 
-    async fn client(&self) -> Result<Arc<Client>, StoreError> {
-        let mut known = self.client.lock().await;
-        if let Some(client) = known.as_ref().filter(|client| !client.is_closed()) {
-            return Ok(client.clone());
+    async fn connection(&self) -> Result<Arc<Connection>, StoreError> {
+        let mut known = self.connection.lock().await;
+        if let Some(known) = known.as_ref().filter(|known| !known.client.is_closed()) {
+            return Ok(known.clone());
         }
         let connecting = self.connect();
         let client = match tokio::time::timeout(self.patience(), connecting).await {
-            Ok(client) => Arc::new(client?),
+            Ok(client) => client?,
             Err(_) => {
                 let seconds = self.patience().as_secs();
                 let reason = format!("the server does not answer in {seconds} seconds");
@@ -151,8 +185,12 @@ impl Database {
                 return Err(StoreError::Unavailable { path, reason });
             }
         };
-        *known = Some(client.clone());
-        Ok(client)
+        let made = Arc::new(Connection {
+            client,
+            prepared: Mutex::default(),
+        });
+        *known = Some(made.clone());
+        Ok(made)
     }
 
     async fn connect(&self) -> Result<Client, StoreError> {
@@ -204,11 +242,11 @@ impl Database {
     }
 
     /// Makes the next statement use another connection.
-    async fn forget(&self, client: &Arc<Client>) {
-        let mut known = self.client.lock().await;
+    async fn forget(&self, connection: &Arc<Connection>) {
+        let mut known = self.connection.lock().await;
         if known
             .as_ref()
-            .is_some_and(|known| Arc::ptr_eq(known, client))
+            .is_some_and(|known| Arc::ptr_eq(known, connection))
         {
             *known = None;
         }

@@ -68,13 +68,6 @@ impl PostgresLog {
         })
     }
 
-    /// Returns the bytes of the header, which is the first line.
-    fn header(&self) -> Vec<u8> {
-        let bytes = self.log.to_bytes();
-        let end = bytes.iter().position(|byte| *byte == b'\n');
-        bytes[..end.map_or(bytes.len(), |end| end + 1)].to_vec()
-    }
-
     /// Writes the session as it is, and lines behind it. `free` leaves it to others.
     pub async fn persist_with(&mut self, lines: &[String], free: bool) -> Result<(), StoreError> {
         let mut log = InMemoryLog::of(self.log.to_bytes());
@@ -84,7 +77,7 @@ impl PostgresLog {
         let header = log.tree().header();
         let cwd = header.map(|header| shown(&header.cwd)).unwrap_or_default();
         let started = header.and_then(|header| Timestamp::parse(&header.timestamp));
-        let (name, first_prompt) = told(&[], &new.lines);
+        let (name, first_prompt) = told(&new.lines);
         let sql = "WITH made AS (\
                 INSERT INTO agent_sessions (id, cwd, started, name, first_prompt, bytes, head, \
                     lease_owner, lease_epoch, lease_until) \
@@ -99,7 +92,7 @@ impl PostgresLog {
         let params = vec![
             param(self.id.clone(), Type::TEXT),
             param(cwd, Type::TEXT),
-            param(started.map(|at| at.as_millis()), Type::INT8),
+            param(started.map(Timestamp::as_millis), Type::INT8),
             param(name, Type::TEXT),
             param(first_prompt, Type::TEXT),
             param(new.bytes, Type::INT8),
@@ -141,7 +134,7 @@ impl PostgresLog {
         };
         let ends = self.log.ends_with_newline();
         let new = NewLines::appended(&self.database, &self.id, ends, &lines.ids, &lines.lines)?;
-        let (name, first_prompt) = told(&self.header(), &new.lines);
+        let (name, first_prompt) = told(&new.lines);
         let sent: Vec<String> = lines.sent.iter().map(ToString::to_string).collect();
         let sql = "WITH held AS (\
                 UPDATE agent_sessions SET head = head + $4, bytes = bytes + $5, modified = now(), \
@@ -259,7 +252,7 @@ impl SessionLog for PostgresLog {
     }
 
     fn bytes(&self) -> u64 {
-        self.log.len()
+        self.log.bytes()
     }
 
     fn locator(&self) -> Option<&Locator> {

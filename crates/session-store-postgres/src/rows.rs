@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use session_model::{EntryId, SessionTree, Timestamp, decode_bytes};
-use session_store::{Locator, SessionRow, StoreError};
+use session_model::{EntryId, SessionTree, decode_bytes};
+use session_store::{StoreError, first_prompt};
 use tokio_postgres::types::Type;
 
 use crate::database::{Database, param};
@@ -101,18 +101,10 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Returns the name and the first prompt that lines give to a session.
-pub(crate) fn told(header: &[u8], lines: &[Vec<u8>]) -> (Option<String>, Option<String>) {
-    let mut bytes = header.to_vec();
-    lines.iter().for_each(|line| bytes.extend_from_slice(line));
-    let tree = decode_bytes(bytes).tree;
-    let row = SessionRow::of(Locator::new(""), &tree, Timestamp::from_millis(0), 0);
-    let Some(row) = row else {
-        return (None, None);
-    };
-    (
-        row.name.as_deref().map(shown),
-        row.first_prompt.as_deref().map(shown),
-    )
+pub(crate) fn told(lines: &[Vec<u8>]) -> (Option<String>, Option<String>) {
+    let tree = decode_bytes(lines.concat()).tree;
+    let told = (tree.name(), first_prompt(&tree));
+    (told.0.as_deref().map(shown), told.1.as_deref().map(shown))
 }
 
 /// Returns the bytes of a session behind one of its lines, and the number of the last.
@@ -121,7 +113,8 @@ pub(crate) async fn read_behind(
     session: &str,
     mut seq: i64,
 ) -> Result<(Vec<u8>, i64), StoreError> {
-    let sql = "SELECT seq, line FROM agent_lines WHERE session = $1 AND seq > $2 \
+    // Without a gap between them, so the number of a line need not be sent.
+    let sql = "SELECT line FROM agent_lines WHERE session = $1 AND seq > $2 \
         ORDER BY seq LIMIT $3";
     let mut bytes = Vec::new();
     loop {
@@ -132,9 +125,9 @@ pub(crate) async fn read_behind(
         ];
         let rows = database.rows(Purpose::Repeatable, sql, params).await?;
         for row in &rows {
-            bytes.extend_from_slice(row.get(1));
+            bytes.extend_from_slice(row.get(0));
         }
-        seq = rows.last().map_or(seq, |row| row.get(0));
+        seq += rows.len() as i64;
         if (rows.len() as i64) < LINES {
             return Ok((bytes, seq));
         }

@@ -39,6 +39,7 @@ pub(crate) enum Fault {
 /// Checks what files promise.
 pub(crate) async fn check_files() {
     entries_of_another_program_join_the_tree(&Files::new()).await;
+    a_removed_session_takes_its_outputs_along(&Files::new()).await;
     for fault in [
         Fault::FullDisk,
         Fault::ShortWrite,
@@ -55,6 +56,16 @@ pub(crate) async fn check_files() {
     ] {
         lines_that_landed_in_a_failed_write_are_there_once(&Files::new(), fault).await;
     }
+}
+
+async fn a_removed_session_takes_its_outputs_along(backend: &Files) {
+    let (store, _, at) = answered(backend).await;
+    let outputs = store.local().expect("files").outputs;
+    std::fs::create_dir(&outputs).expect("a folder");
+    std::fs::write(outputs.join("bash-1.txt"), "all of it").expect("written");
+    store.close().await.expect("closed");
+    backend.catalog().remove(&at).await.expect("removed");
+    assert!(!outputs.exists());
 }
 
 /// Returns a line of another program.

@@ -60,7 +60,7 @@ async fn a_writer_whose_lease_ended_is_refused(backend: &dyn SharedBackend) {
     backend.expire_leases().await;
     let other = backend.other();
     let mut theirs = other.open(&at, &mut ()).await.expect("it is free");
-    assert_eq!(theirs.queued(), [queued.clone()]);
+    assert_eq!(theirs.queued(), std::slice::from_ref(&queued));
     for _ in 0..2 {
         let refused = stale.append(vec![user("x")]).await.expect_err("fenced");
         assert!(matches!(refused, StoreError::LeaseLost { .. }), "{refused}");

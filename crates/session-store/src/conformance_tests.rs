@@ -328,7 +328,7 @@ async fn a_session_is_adopted_byte_for_byte(from: &dyn Backend, to: &dyn Backend
         .expect("it can be read");
     let bytes = read
         .contents()
-        .and_then(|contents| Ok(contents.read().expect("bytes")));
+        .map(|contents| contents.read().expect("bytes"));
     assert_eq!(bytes.expect("bytes"), text.as_bytes());
     to.catalog().adopt(&session).await.expect_err("it is there");
     let mut opened = to.catalog().open(&copy, &mut ()).await.expect("it opens");

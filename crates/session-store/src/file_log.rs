@@ -227,7 +227,7 @@ impl SessionLog for FileLog {
 
     fn bytes(&self) -> u64 {
         match &self.place {
-            Place::Unpersisted { log, .. } => log.len(),
+            Place::Unpersisted { log, .. } => log.bytes(),
             Place::Persisted { writer, .. } => writer.session.decoded.bytes,
         }
     }

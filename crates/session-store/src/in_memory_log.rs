@@ -125,7 +125,7 @@ impl InMemoryLog {
     }
 
     /// Returns how many bytes there are.
-    pub fn len(&self) -> u64 {
+    pub fn bytes(&self) -> u64 {
         self.bytes.with(Vec::len) as u64
     }
 

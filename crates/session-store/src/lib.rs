@@ -79,7 +79,7 @@ pub use new_file::{Contents, NewFile, check_new};
 pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
-pub use row::SessionRow;
+pub use row::{SessionRow, first_prompt};
 pub use sidecars::{holds_outputs, is_sidecar, sidecars};
 pub use source::FileSource;
 pub use stamp::{header_now, new_header, now};

@@ -85,7 +85,7 @@ impl SessionLog for MemoryLog {
     }
 
     fn bytes(&self) -> u64 {
-        self.log.len()
+        self.log.bytes()
     }
 
     fn locator(&self) -> Option<&Locator> {
@@ -268,7 +268,7 @@ impl SessionCatalog for MemoryCatalog {
 
 fn row(locator: &Locator, kept: &Kept) -> Option<SessionRow> {
     let log = kept.log.read_again();
-    let row = SessionRow::of(locator.clone(), log.tree(), kept.modified, log.len())?;
+    let row = SessionRow::of(locator.clone(), log.tree(), kept.modified, log.bytes())?;
     Some(SessionRow {
         locked: kept.is_open,
         ..row.with_queue(&kept.queue)

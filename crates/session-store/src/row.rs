@@ -90,7 +90,7 @@ pub(crate) fn page_of(mut rows: Vec<SessionRow>, query: Query<'_>) -> Page {
 }
 
 /// Returns what the user said first, if that is text.
-fn first_prompt(tree: &SessionTree) -> Option<String> {
+pub fn first_prompt(tree: &SessionTree) -> Option<String> {
     let messages = tree
         .indices()
         .filter(|index| tree.kind(*index) == EntryKind::Message);

@@ -127,7 +127,7 @@ pub(super) fn run_at(
         Destination::InPlace => Some(opened.path()),
         Destination::DryRun => None,
     };
-    let written_to = file.map(|path| shell_name(path));
+    let written_to = file.map(shell_name);
     document["written_to"] = json!(file.map(|path| path.display().to_string()));
     let diagnostics = all_diagnostics(opened.diagnostics(), &context);
     document["diagnostics"] = json!(diagnostics);

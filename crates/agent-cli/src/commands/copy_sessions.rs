@@ -27,7 +27,11 @@ pub struct SessionsCopyArgs {
 
 pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
     let to = stores::catalog_at(&args.to, SyncPolicy::Always)?;
-    let (from, sessions, is_all) = sources(&args.from)?;
+    let is_all = args.from.is_dir() || is_url(&args.from) && !stores::names_session(&args.from);
+    let (from, sessions) = match is_all {
+        true => all(&args.from)?,
+        false => one(&args.from)?,
+    };
     let (mut copied, mut present, mut text) = (Vec::new(), Vec::new(), String::new());
     for (at, row) in &sessions {
         crate::cancel::check()?;
@@ -73,20 +77,20 @@ fn copy(
     block_on(to.adopt(&session))
 }
 
-/// A session to copy, and what a list tells of it.
-type Source = (Locator, Option<SessionRow>);
+/// A catalog, and the sessions in it that are copied, each with what a list tells of it.
+type Sources = (Arc<dyn SessionCatalog>, Vec<(Locator, Option<SessionRow>)>);
 
-/// Returns the sessions that are meant, their catalog, and whether all of it are.
-fn sources(from: &Path) -> Result<(Arc<dyn SessionCatalog>, Vec<Source>, bool), Error> {
-    if from.is_dir() || is_url(from) && !stores::names_session(from) {
-        let catalog = stores::catalog_at(from, SyncPolicy::Always)?;
-        let rows = block_on(list_all(&*catalog, None))?.into_iter();
-        let rows = rows.filter(|row| row.persisted);
-        let sessions = rows.map(|row| (row.locator.clone(), Some(row))).collect();
-        return Ok((catalog, sessions, true));
-    }
+fn all(from: &Path) -> Result<Sources, Error> {
+    let catalog = stores::catalog_at(from, SyncPolicy::Always)?;
+    let rows = block_on(list_all(&*catalog, None))?.into_iter();
+    let rows = rows.filter(|row| row.persisted);
+    let sessions = rows.map(|row| (row.locator.clone(), Some(row))).collect();
+    Ok((catalog, sessions))
+}
+
+fn one(from: &Path) -> Result<Sources, Error> {
     let path = session_path(from)?;
     session_finder::refuse(&path)?;
     let catalog = stores::catalog_of(&path, SyncPolicy::Always)?;
-    Ok((catalog, vec![(Locator::of_path(&path), None)], false))
+    Ok((catalog, vec![(Locator::of_path(&path), None)]))
 }

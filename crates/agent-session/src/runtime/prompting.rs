@@ -165,10 +165,13 @@ impl AgentSession {
             entries.push(self.store.queued_entry(id)?);
         }
         self.store.append(entries).await?;
-        for message in queued.iter().filter(|message| ids.contains(&message.id)) {
-            self.reviewed.remove(&message.id);
+        for id in ids {
+            let Some(message) = queued.iter().find(|message| message.id == *id) else {
+                continue;
+            };
+            self.reviewed.remove(id);
             self.events.send(SessionEvent::Message {
-                entry_id: message.id.to_string(),
+                entry_id: id.to_string(),
                 text: message.text.clone(),
             });
         }

@@ -152,7 +152,7 @@ async fn measurements() {
             );
         }
         let began = Instant::now();
-        catalog.find("s77").await.expect_err("several");
+        catalog.find("s77").await.expect("found");
         print(
             &format!("find by the beginning of an id of {count}"),
             1,

@@ -43,8 +43,16 @@ impl SessionSource {
     pub fn of(args: &RunArgs, root: &Path, here: &Path, policy: SyncPolicy) -> Result<Self, Error> {
         let open = |path: &Path| -> Result<Self, Error> {
             session_finder::refuse(path)?;
-            let catalog = stores::catalog_of(path, policy)?;
-            let opened = block_on(catalog.open(&Locator::of_path(path), &mut ()))?;
+            let at = Locator::of_path(path);
+            let at = match at.is_remote() || path == Path::new("-") {
+                true => at,
+                false => {
+                    let from_root = std::path::absolute(path);
+                    Locator::of_path(&from_root.map_err(|error| Error::io("open", path, error))?)
+                }
+            };
+            let catalog = stores::catalog_of(at.as_path(), policy)?;
+            let opened = block_on(catalog.open(&at, &mut ()))?;
             if let Some(stale) = opened.tree().stale_leaf() {
                 note(&clean(&stale.message));
             }

@@ -93,8 +93,8 @@ fn what_waits_at_the_end_is_sent_in_the_next_run() {
         let mut next = harness.open(&path);
         next.said = life.said.clone();
         assert_snapshot!(next.ask("four").await, @"
-        user: two
         user: three
+        user: two
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d
         turn done
         user: four
