@@ -6,12 +6,16 @@ use std::path::Path;
 
 use memchr::{memchr_iter, memmem};
 use session_import::{Format, detect};
+use session_model::Timestamp;
 
 /// How much of a file is read, in bytes: a longer one is read at its beginning and its end.
 const MOST: u64 = 16 * 1024 * 1024;
 
 /// How much of a longer file's beginning is read, in bytes.
 const BEGINNING: u64 = 4 * 1024 * 1024;
+
+/// How many times are looked at until one can be read.
+const KEYS: usize = 16;
 
 /// What a look over the lines of a session tells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,6 +26,8 @@ pub struct Glance {
     pub damaged_lines: u64,
     /// All of the file was read.
     pub is_whole: bool,
+    /// When the last line was written that says so.
+    pub last: Option<Timestamp>,
 }
 
 /// Returns what a look over the lines of a file tells; `None` where it cannot be read or is compressed.
@@ -42,6 +48,7 @@ pub fn glance(path: &Path) -> Option<Glance> {
         return Some(Glance {
             damaged_lines: u64::from(is_cut),
             is_whole,
+            last: last_time(&bytes),
             ..Glance::default()
         });
     }
@@ -80,7 +87,17 @@ fn marker(format: Option<Format>) -> Option<&'static [u8]> {
     })
 }
 
+/// Returns the last time that the lines name.
+fn last_time(bytes: &[u8]) -> Option<Timestamp> {
+    const KEY: &[u8] = b"\"timestamp\":\"";
+    memmem::rfind_iter(bytes, KEY).take(KEYS).find_map(|at| {
+        let text = bytes[at + KEY.len()..].split(|byte| *byte == b'"').next()?;
+        Timestamp::parse(std::str::from_utf8(text).ok()?)
+    })
+}
+
 fn look(bytes: &[u8], format: Option<Format>, found: &mut Glance) {
+    found.last = last_time(bytes).or(found.last);
     let finder = marker(format).map(memmem::Finder::new);
     let mut start = 0;
     for end in memchr_iter(b'\n', bytes).chain([bytes.len()]) {
@@ -126,8 +143,17 @@ mod tests {
             compactions: 1,
             damaged_lines: 2,
             is_whole: true,
+            last: None,
         };
         assert_eq!(found, want);
+    }
+
+    #[test]
+    fn the_last_time_is_that_of_the_last_line_that_has_one() {
+        let line = |at: &str| format!("{{\"type\":\"message\",\"timestamp\":\"{at}\"}}\n");
+        let lines = line("2026-01-02T03:04:05.000Z") + &line("soon");
+        let last = check(&lines).last.map(|at| at.to_string());
+        assert_eq!(last.as_deref(), Some("2026-01-02T03:04:05.000Z"));
     }
 
     #[test]
@@ -143,6 +169,7 @@ mod tests {
             compactions: 2,
             damaged_lines: 0,
             is_whole: false,
+            last: None,
         };
         assert_eq!(check(&text), want);
     }

@@ -148,8 +148,11 @@
   });
 
   const follow = () => {
-    const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
-    if (target && target.classList.contains("entry")) go(target);
+    const name = decodeURIComponent(location.hash.slice(1));
+    // Summaries name entries by the beginnings of their ids.
+    const target = name && (document.getElementById(name) ?? document.querySelector(`a.id[id^="${CSS.escape(name)}"]`));
+    const entry = target && target.closest(".entry");
+    if (entry) go(entry);
   };
   addEventListener("hashchange", follow);
   follow();

@@ -15,6 +15,7 @@ use crate::stores::finder;
 use crate::ui::size::size;
 use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
 use session_finder::{AGENTS, Found, Glance, OWN, glance};
+use session_model::Timestamp;
 use session_store::catalog::sessions_root;
 
 /// List the sessions of this program and of other agents, and say where they are.
@@ -39,6 +40,11 @@ pub enum SessionsCommand {
 /// Arguments of `sessions list`.
 #[derive(Debug, Default, Args)]
 pub struct SessionsListArgs {
+    /// List those whose title, id, folder or agent has these words.
+    pub words: Vec<String>,
+    /// List at most so many.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
     /// List the sessions of every directory.
     #[arg(long)]
     pub all: bool,
@@ -58,8 +64,12 @@ pub struct SessionDirArgs {
     pub session_dir: Option<PathBuf>,
 }
 
-/// The fewest characters of an id that are shown: of those that this program makes, the time to the millisecond.
-const ID: usize = 13;
+/// The fewest characters of an id that are shown.
+const ID: usize = 8;
+
+/// The fewest columns of a title, and the width from which sizes and the time of day are shown.
+const TITLE: usize = 40;
+const WIDE: usize = 100;
 
 pub(super) fn run(args: &SessionsArgs, _: &Global) -> Result<Outcome, Error> {
     match &args.command {
@@ -96,13 +106,20 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
         let glance = glance(found.row.locator.as_path());
         Ok((found, glance))
     });
-    let rows: Vec<Row> = rows.collect::<Result<_, Error>>()?;
+    let mut rows: Vec<Row> = rows.collect::<Result<_, Error>>()?;
+    let words: Vec<String> = args.words.iter().map(|word| word.to_lowercase()).collect();
+    rows.retain(|(found, _)| has_words(found, &words));
+    rows.sort_by_key(|row| std::cmp::Reverse(written(row)));
+    let all = rows.len();
+    rows.truncate(args.limit.unwrap_or(all));
     let document = json!({
         "root": root.to_string_lossy(),
         "cwd": cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
+        "matching": all,
         "sessions": rows.iter().map(|(found, glance)| row_json(found, glance.as_ref())).collect::<Vec<_>>(),
     });
     let text = match (rows.is_empty(), &cwd) {
+        (true, _) if !words.is_empty() => "no session has these words\n".to_owned(),
         (true, Some(_)) => "no sessions of this project; --all lists those of others\n".to_owned(),
         (true, None) => format!(
             "no sessions in {} or of other agents\n",
@@ -110,11 +127,35 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
         ),
         (false, _) => table(&rows, cwd.as_deref()),
     };
+    let text = match all - rows.len() {
+        0 => text,
+        more => format!("{text}{more} more; a larger --limit or words show them\n"),
+    };
     Ok(Outcome::done(&document, text))
 }
 
 /// A session, and what a look over its lines tells.
 type Row = (Found, Option<Glance>);
+
+/// Returns when a session was written: what its lines say outlasts a copy or a restored backup of the file.
+fn written((found, glance): &Row) -> Timestamp {
+    let last = glance.and_then(|glance| glance.last);
+    last.unwrap_or(found.row.modified)
+}
+
+/// Returns whether a session has all these words.
+fn has_words(found: &Found, words: &[String]) -> bool {
+    let row = &found.row;
+    let texts = [
+        row.name.as_deref(),
+        row.first_prompt.as_deref(),
+        Some(&*row.cwd),
+        Some(&*row.id),
+    ];
+    let texts: Vec<&str> = texts.into_iter().flatten().chain([found.agent]).collect();
+    let text = texts.join("\n").to_lowercase();
+    words.iter().all(|word| text.contains(word))
+}
 
 fn row_json(found: &Found, glance: Option<&Glance>) -> Value {
     let row = &found.row;
@@ -125,6 +166,7 @@ fn row_json(found: &Found, glance: Option<&Glance>) -> Value {
         "cwd": row.cwd,
         "started": row.started.map(|at| at.to_string()),
         "modified": row.modified.to_string(),
+        "last_entry": glance.and_then(|glance| glance.last).map(|at| at.to_string()),
         "bytes": row.bytes,
         "name": row.name,
         "first_prompt": row.first_prompt,
@@ -148,9 +190,13 @@ fn table(rows: &[Row], cwd: Option<&Path>) -> String {
     let id_width = widest.unwrap_or_default();
     let agents = rows.iter().map(|(found, _)| found.agent.len());
     let agent_width = agents.max().unwrap_or_default().max("agent".len());
+    let when = match width() < WIDE {
+        true => format!("{:10}", "written"),
+        false => format!("{:16}  {:>6}", "written (UTC)", "size"),
+    };
     let head = format!(
-        "  {:16}  {:>6}  {:agent_width$}  {:id_width$}  what",
-        "written (UTC)", "size", "agent", "id"
+        "  {when}  {:agent_width$}  {:id_width$}  what",
+        "agent", "id"
     );
     let mut text = styled(DIM, &head);
     text.push('\n');
@@ -167,39 +213,49 @@ fn table(rows: &[Row], cwd: Option<&Path>) -> String {
             text.push_str(&styled(BOLD, &clean(directory)));
             text.push('\n');
         }
-        for (found, glance) in rows.iter().filter(|(found, _)| found.row.cwd == directory) {
-            let id = ids.get(found.row.id.as_str()).copied().unwrap_or_default();
-            let glance = glance.unwrap_or_default();
-            text.push_str(&line(found, glance, agent_width, (id, id_width)));
+        for row in rows.iter().filter(|(found, _)| found.row.cwd == directory) {
+            let id = ids.get(row.0.row.id.as_str()).copied().unwrap_or_default();
+            text.push_str(&line(row, agent_width, (id, id_width)));
         }
     }
     text
 }
 
-fn line(
-    found: &Found,
-    glance: Glance,
-    agent_width: usize,
-    (id, id_width): (&str, usize),
-) -> String {
+fn line(row: &Row, agent_width: usize, (id, id_width): (&str, usize)) -> String {
+    let when = written(row).to_string().replace('T', " ");
+    let (found, glance) = (&row.0, row.1.unwrap_or_default());
     let row = &found.row;
-    let written = row.modified.to_string().replace('T', " ");
-    let written = written.get(..16).unwrap_or_default();
+    let when = match width() < WIDE {
+        true => when.get(..10).unwrap_or_default().to_owned(),
+        false => format!(
+            "{}  {:>6}",
+            when.get(..16).unwrap_or_default(),
+            size(row.bytes)
+        ),
+    };
+    let head = format!(
+        "  {when}  {}  {}  ",
+        padded(found.agent, agent_width),
+        padded(&clean(id), id_width)
+    );
+    let room = width().saturating_sub(columns(&head));
     let notes = [
         row.locked.then(|| "open".to_owned()),
         (!row.persisted).then(|| "not answered yet".to_owned()),
         (row.pending > 0).then(|| format!("{} to send", counted(row.pending, "message"))),
-        (glance.compactions > 0).then(|| compactions(glance)),
         (glance.damaged_lines > 0).then(|| "damaged".to_owned()),
+        (glance.compactions > 0).then(|| compactions(glance)),
     ];
-    let notes = notes.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let id = padded(&clean(id), id_width);
-    let agent = padded(found.agent, agent_width);
-    let head = format!("  {written}  {:>6}  {agent}  {id}  ", size(row.bytes));
-    let used = columns(&head) + notes.len() + 2 * usize::from(!notes.is_empty());
+    let mut notes: Vec<String> = notes.into_iter().flatten().collect();
+    // How often it was compacted is of less use than what it is.
+    if glance.compactions > 0 && room < TITLE + 2 + notes.join(", ").len() {
+        notes.pop();
+    }
+    let notes = notes.join(", ");
+    let used = notes.len() + 2 * usize::from(!notes.is_empty());
     let what = row.name.as_ref().or(row.first_prompt.as_ref());
     let what = what.map_or("", String::as_str);
-    let mut text = head + &first_line(what, width().saturating_sub(used).max(16));
+    let mut text = head + &first_line(what, room.saturating_sub(used).max(16));
     if !notes.is_empty() {
         text.push_str(&styled(WARN, &format!("  {notes}")));
     }
@@ -212,19 +268,22 @@ fn compactions(glance: Glance) -> String {
     format!("{least}{}", counted(count, "compaction"))
 }
 
-/// Returns for each id what is shown of it: its beginning, or all where several begin so.
+/// Returns for each id what is shown of it: the shortest beginning that no other one has.
 fn short_ids<'a>(ids: &[&'a str]) -> BTreeMap<&'a str, &'a str> {
-    let short = |id: &'a str| match id.char_indices().nth(ID) {
-        Some((end, _)) => &id[..end],
-        None => id,
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let common = |one: &str, other: Option<&&str>| {
+        let pairs = one
+            .char_indices()
+            .zip(other.copied().unwrap_or_default().chars());
+        pairs.take_while(|((_, a), b)| a == b).count()
     };
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for id in ids {
-        *counts.entry(short(id)).or_default() += 1;
-    }
-    let shown = ids.iter().map(|id| {
-        let alone = counts.get(short(id)) == Some(&1);
-        (*id, if alone { short(id) } else { *id })
+    let shown = sorted.iter().enumerate().map(|(place, id)| {
+        let before = place.checked_sub(1).and_then(|before| sorted.get(before));
+        let least = common(id, before).max(common(id, sorted.get(place + 1))) + 1;
+        let end = id.char_indices().nth(least.max(ID));
+        (*id, end.map_or(*id, |(end, _)| &id[..end]))
     });
     shown.collect()
 }

@@ -83,9 +83,9 @@ fn sessions_of_this_directory() {
     assert_snapshot!(run(&env, &["sessions", "list"]), @"
     exit 0
     --- stdout
-      written (UTC)       size  agent      id             what
-      2024-10-05 00:00    2 kB  agent-cli  019e19b4-eb49  spools
-      2024-10-04 00:00    2 kB  agent-cli  019e19b4-eb48  mend  [2Jthe parser so ...
+      written     agent      id             what
+      2026-01-01  agent-cli  019e19b4-eb49  spools
+      2026-01-01  agent-cli  019e19b4-eb48  mend  [2Jthe parser so that it reads ...
     ");
 }
 
@@ -95,13 +95,65 @@ fn sessions_of_every_directory() {
     assert_snapshot!(run(&env, &["sessions", "list", "--all"]), @"
     exit 0
     --- stdout
-      written (UTC)       size  agent      id             what
+      written     agent      id             what
     /elsewhere
-      2024-10-06 00:00    2 kB  agent-cli  7a             hello  1 message to send
+      2026-01-01  agent-cli  7a             hello  1 message to send
     [DIR]
-      2024-10-05 00:00    2 kB  agent-cli  019e19b4-eb49  spools
-      2024-10-04 00:00    2 kB  agent-cli  019e19b4-eb48  mend  [2Jthe parser so ...
+      2026-01-01  agent-cli  019e19b4-eb49  spools
+      2026-01-01  agent-cli  019e19b4-eb48  mend  [2Jthe parser so that it reads ...
     ");
+}
+
+#[test]
+fn sessions_are_searched_and_limited() {
+    let env = kept();
+    let listed = |arguments: &[&str]| {
+        let document = run(
+            &env,
+            &[&["sessions", "list", "--all", "--json"], arguments].concat(),
+        )
+        .json();
+        let rows = document["sessions"].as_array().expect("rows");
+        rows.iter()
+            .map(|row| row["id"].to_string())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed(&["PARSER"]).len(), 1);
+    assert_eq!(listed(&["elsewhere", "hello"]), ["\"7a\""]);
+    assert_eq!(listed(&["parser", "hello"]).len(), 0);
+    assert_eq!(listed(&["--limit", "2"]).len(), 2);
+    let limited = run(&env, &["sessions", "list", "--all", "--limit", "1"]);
+    assert!(
+        limited.stdout.contains("2 more; a larger --limit"),
+        "{limited}"
+    );
+}
+
+#[test]
+fn the_date_is_that_of_the_last_line_and_40_columns_are_for_the_title() {
+    let env = TestEnv::new();
+    let cwd = env.folder().canonicalize().expect("the folder");
+    let said = prompt("the first words of a long title, of which forty columns are shown at least");
+    let compaction = "{\"type\":\"compaction\",\"id\":\"e2\",\"parentId\":\"e1\",\"summary\":\"s\",\"firstKeptEntryId\":\"e2\",\"tokensBefore\":1}\n";
+    keep(
+        &env,
+        &cwd,
+        "019e19b4-eb48-746a-aa6b-8dfcfa37954b",
+        5,
+        &(said + compaction),
+    );
+    let shown = run(&env, &["sessions", "list"]);
+    assert!(shown.stdout.contains("2026-01-01"), "{shown}");
+    assert!(
+        shown
+            .stdout
+            .contains("the first words of a long title, of which"),
+        "{shown}"
+    );
+    assert!(
+        shown.stdout.lines().all(|line| line.chars().count() <= 80),
+        "{shown}"
+    );
 }
 
 #[test]
