@@ -41,7 +41,7 @@ export const AgentCli = async ({ client }) => {
     }
   }
 
-  const recall = (id, options, words) => withSession(id, (file) => run(["recall", "--for-tools", ...options, "--", file, ...words]));
+  const recall = (id, options) => withSession(id, (file) => run(["recall", "--for-tools", ...options, "--", file]));
 
   /** What a compaction removed, by the id of its summary. */
   const facts = new Map();
@@ -63,14 +63,14 @@ export const AgentCli = async ({ client }) => {
     tool: {
       recall: {
         description:
-          "Search the whole history of this session, also what a compaction removed from the context. Use it before you say that something is unknown or ask the user again. Search for rare words: exact names, paths, error texts.",
-        args: { query: { type: "string" } },
-        execute: ({ query }, { sessionID }) => recall(sessionID, [], [query]),
+          "Search the whole history of this session, also what a compaction removed from the context. Use it before you say that something is unknown or ask the user again. Each query has rare words, a quoted phrase or an id; without queries: an outline of what left.",
+        args: { queries: { type: "array", items: { type: "string" } } },
+        execute: ({ queries = [] }, { sessionID }) => recall(sessionID, [queries].flat().map((query) => `--query=${query}`)),
       },
       recall_read: {
-        description: "Read entries that recall found.",
+        description: "Read entries that recall or a summary names: ID, ID@CHARACTER or ID..ID.",
         args: { ids: { type: "array", items: { type: "string" } } },
-        execute: ({ ids }, { sessionID }) => recall(sessionID, [`--read=${ids}`], []),
+        execute: ({ ids }, { sessionID }) => recall(sessionID, [`--read=${ids}`]),
       },
     },
     // What is told stands behind the summary of each request, and is not stored.

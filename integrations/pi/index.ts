@@ -28,44 +28,38 @@ const NOTE =
   "What this summary leaves out is still in the session. Before you say that something is unknown, or ask the user again, search for it with `recall`: distinctive words, exact names, paths or error texts. Then read entries with `recall_read`.";
 
 const text = { type: "string" };
+const texts = { type: "array", items: text };
 const count = { type: "integer", minimum: 0 };
 
-/** Each tool is a command of agent-cli; `positional` names the argument that goes behind the session. */
+/** Each tool is a command of agent-cli. */
 const TOOLS = [
   {
     name: "recall",
     description:
-      "Search the whole history of this session, also what a compaction removed from the context. Use it before you say that something is unknown or ask the user again. Search for rare words: exact names, paths, error texts.",
-    command: ["recall", "--for-tools"],
-    positional: "query",
+      "Search the whole history of this session, also what a compaction removed from the context. Use it before you say that something is unknown or ask the user again. Each query has rare words, a quoted phrase or an id; without queries: an outline of what left.",
     properties: {
-      query: text,
+      queries: texts,
       regex: { type: "boolean" },
       scope: { type: "string", enum: ["session", "project", "all"] },
-      place: { type: "string", enum: ["any", "out_of_context", "in_context", "other_branch"] },
-      role: { type: "string", enum: ["user", "assistant", "tool", "summary"] },
-      path: text,
+      kind: { type: "string", enum: ["user", "assistant", "call", "result", "error", "summary"] },
+      file: text,
+      since: text,
+      before: text,
       limit: count,
       max_tokens: count,
     },
-    required: ["query"],
+    required: [],
   },
   {
     name: "recall_read",
-    description: "Read entries that recall found, with what stands around them.",
-    command: ["recall", "--for-tools"],
-    properties: { ids: { type: "array", items: text }, around: count, offset: count, max_tokens: count },
+    description: "Read entries that recall or a summary names: ID, ID@CHARACTER or ID..ID.",
+    properties: { ids: texts, around: count, max_tokens: count },
     required: ["ids"],
   },
-  {
-    name: "files",
-    description: "List what was done to files in this session; with path, the text of one as the session saw it last.",
-    command: ["files"],
-    positional: "path",
-    properties: { path: text },
-    required: [],
-  },
 ];
+
+/** What the command calls arguments that have another name. */
+const OPTIONS: Record<string, string> = { ids: "read", queries: "query", max_tokens: "max-tokens" };
 
 function readSettings(): { program?: string; compact?: string[] } {
   try {
@@ -157,7 +151,7 @@ export default async function (pi: ExtensionAPI) {
     return { messages: event.messages.map(noted) };
   });
 
-  for (const { command, positional, properties, required, ...tool } of TOOLS) {
+  for (const { properties, required, ...tool } of TOOLS) {
     const definition = {
       ...tool,
       label: tool.name,
@@ -167,11 +161,12 @@ export default async function (pi: ExtensionAPI) {
       loadMode: "essential" as const,
       approval: "read" as const,
       async execute(_id: string, params: Record<string, unknown>, signal: AbortSignal | undefined, _update: unknown, ctx: ExtensionContext) {
-        const named = Object.entries(params).filter(([name, value]) => name !== positional && value != null && value !== false);
-        const option = (name: string) => (name === "ids" ? "--read" : `--${name.replace("_", "-")}`);
-        const options = named.map(([name, value]) => (value === true ? option(name) : `${option(name)}=${value}`));
-        const behind = positional && params[positional] ? [String(params[positional])] : [];
-        const found = await answer(ctx, [...command, ...options], behind, signal);
+        const named = Object.entries(params).filter(([, value]) => value != null && value !== false);
+        const options = named.flatMap(([name, value]) => {
+          const option = `--${OPTIONS[name] ?? name}`;
+          return value === true ? [option] : [value].flat().map((each) => `${option}=${each}`);
+        });
+        const found = await answer(ctx, ["recall", "--for-tools", ...options], [], signal);
         return { content: [{ type: "text" as const, text: found }], details: undefined };
       },
     };

@@ -21,7 +21,7 @@ const textOf = (content) =>
 function read({ messages, input, tools = [] }) {
   const names = tools.flatMap((tool) => (tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name]));
   const turns = (messages ?? (typeof input === "string" ? [{ role: "user", content: input }] : input)).map((item) => {
-    const isResult = item.role === "tool" || item.type?.endsWith("_output") || item.content?.[0]?.type === "tool_result";
+    const isResult = item.role === "tool" || item.type?.endsWith("_output") || (Array.isArray(item.content) && item.content.some(({ type }) => type === "tool_result"));
     const calls = item.type === "function_call" ? [item.call_id] : (item.tool_calls ?? []).map(({ id }) => id);
     const result = isResult ? (item.call_id ?? item.tool_call_id) : undefined;
     return { role: isResult ? "tool" : (item.role ?? "other"), text: textOf(isResult && item.output ? item.output : item.content), calls, result };
@@ -34,8 +34,9 @@ function answerTo({ tools, turns }) {
   const asked = turns.findLast(({ role }) => role === "user")?.text ?? "";
   const recall = tools.find(([, name]) => /(^|_)recall$/.test(name));
   if (last.role === "tool") return { text: "Found." };
-  if (asked.includes(QUESTION) && recall) return { call: recall, arguments: { query: "spare key walrus" } };
-  return { text: asked.includes(INVENTORY) && tools.length > 0 ? LONG : SHORT };
+  if (asked.includes(QUESTION) && recall) return { call: recall, arguments: { queries: ["spare key walrus"] } };
+  const isFirst = turns.every(({ role }) => role !== "assistant");
+  return { text: asked.includes(INVENTORY) && isFirst && tools.length > 0 ? LONG : SHORT };
 }
 
 const WIRES = {
@@ -51,6 +52,19 @@ const WIRES = {
       [null, chunk([], { usage })],
       [null, "[DONE]"],
     ];
+  },
+  "/messages": ({ text, call, arguments: given }, tokens, id) => {
+    const block = call ? { type: "tool_use", id: `toolu_${id}`, name: call[1], input: {} } : { type: "text", text: "" };
+    const delta = call ? { type: "input_json_delta", partial_json: JSON.stringify(given) } : { type: "text_delta", text };
+    const usage = { input_tokens: tokens, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 1 };
+    return [
+      { type: "message_start", message: { id: `msg_${id}`, type: "message", role: "assistant", model: "claude-sonnet-4-5", content: [], stop_reason: null, stop_sequence: null, usage } },
+      { type: "content_block_start", index: 0, content_block: block },
+      { type: "content_block_delta", index: 0, delta },
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason: call ? "tool_use" : "end_turn", stop_sequence: null }, usage: { output_tokens: 20 } },
+      { type: "message_stop" },
+    ].map((event) => [event.type, event]);
   },
   "/responses": ({ text, call, arguments: given }, tokens, id) => {
     const item = call

@@ -5,7 +5,7 @@ import { damageDocument, damageLines } from "./mend.mjs";
 import { FILL } from "./model.mjs";
 
 /** What the hook tells after a compaction: facts, ids and a call as an example. */
-const FACTS = /\d+ entries left the context in this compaction\.[^]*call the tool `recall`[^]*\{"query":[^]*\[?[\w-]{8,}\]?\.?\n/;
+const FACTS = /\d+ entries le(?:ft|ave) the context in this compaction\.[^]*call the tool `[\w-]*recall`[^]*\{"queries":[^]*\[?[\w-]{8,}\]?\.?\n/;
 
 const compat = { supportsDeveloperRole: false, supportsReasoningEffort: false, supportsStore: false };
 const model = { id: "mock", name: "Mock", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 100000, maxTokens: 4000 };
@@ -45,9 +45,22 @@ const codex = (place) => [place.installed("codex/node_modules/.bin/codex"), "exe
 const opencode = (place) => [place.installed(`opencode/node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`), "run", "-c", "--model", "mock/mock"];
 const qwen = (place) => [place.node, place.installed("qwen/node_modules/@qwen-code/qwen-code/cli-entry.js"), "--yolo", "-c", "-p"];
 
+const claude = (place) => [place.installed(`claude/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`), "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions", "-p"];
+
 const said = (content) => ({ type: "user", session_id: "", parent_tool_use_id: null, message: { role: "user", content } });
 
 export const PEERS = {
+  claude: {
+    prepare(place) {
+      place.env = { ANTHROPIC_BASE_URL: place.url.replace(/\/v1$/, ""), ANTHROPIC_API_KEY: "none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", IS_SANDBOX: "1", CLAUDE_CODE_AUTO_COMPACT_WINDOW: "100000" };
+    },
+    say: (place, text) => place.run([...claude(place), ...(place.began ? ["-c"] : []), text].concat(((place.began = true), []))),
+    // By hand, and then by itself: each time the hook tells of the compaction that runs, not of the one before.
+    async compact(place) {
+      for (const text of ["/compact", FILL, "Go on again."]) await place.run([...claude(place), "-c", text]);
+    },
+    taught: FACTS,
+  },
   pi: {
     prepare(place) {
       place.write(".pi/agent/models.json", { providers: { mock: provider(place.url) } });

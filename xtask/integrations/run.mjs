@@ -85,7 +85,7 @@ async function drive(name, peers, bin) {
     await peer.say(place, QUESTION);
     check(model.requests.slice(before));
     const told = taught(peer, [...compacted, ...model.requests.slice(before)]);
-    const mended = await mend(peer, place, model);
+    const mended = peer.session ? await mend(peer, place, model) : [];
     await peer.finish?.(place);
     const exported = await resumeExported(name, peer, place, model);
     return [told, ...mended, ...exported].map((line) => `\n  ${line}`).join("");

@@ -6,7 +6,8 @@ use std::process::Command;
 use crate::run::{Outcome, debug_binary, output, root, succeed, target, without_settings};
 
 /// What npm is given for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this machine.
-const PEERS: [(&str, &[&str]); 5] = [
+const PEERS: [(&str, &[&str]); 6] = [
+    ("claude", &["@anthropic-ai/claude-code-PLATFORM@2.1.197"]),
     ("pi", &["@earendil-works/pi-coding-agent@1.6.0"]),
     (
         "omp",

@@ -91,7 +91,7 @@ pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
     plan_prune, plan_prune_for_context,
 };
-pub use removed::{RemovedOutline, removed_outline};
+pub use removed::{Removed, RemovedOutline, removed_outline};
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
     check_length,

@@ -1,40 +1,73 @@
-//! The outline of what the newest compaction of a session took out of the context, for reminding a model of it.
+//! The outline of what is out of the context of a session, for a model that asks or has to be reminded of it.
 
 use session_facts::SourceMessage;
-use session_model::{
-    EntryBody, EntryKind, Leaf, SessionTree, TokenCount, build_context, is_excluded,
-};
+use session_model::{EntryBody, EntryKind, SessionPath, TokenCount, build_context, is_excluded};
 
 use crate::outline::{Form, Outline, OutlineBudget};
 use crate::rules::Profile;
 
-/// What a compaction took out of the context.
+/// Which entries are outlined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed {
+    /// Those that the newest compaction took out, without answers.
+    ByNewest,
+    /// Those that a compaction takes out which is not in the session yet and of which is not known what it keeps, without
+    /// answers.
+    AtLeaf,
+    /// All that are out of the context now, with answers.
+    UntilNow,
+}
+
+/// What is out of the context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemovedOutline {
     /// How many entries left the context.
     pub entries: usize,
-    /// The outline of them, without answers; empty where nothing may be quoted.
+    /// The outline of them; empty where nothing may be quoted.
     pub text: String,
     /// The file that was changed last.
     pub changed: Option<String>,
 }
 
-/// Returns what the newest compaction on the path of `tree` took out, in at most `budget` tokens; `None` where there was
-/// no compaction, or it took nothing. Entries with `<private>` spans, and sessions that the user excluded from searches,
-/// are not quoted.
-pub fn removed_outline(tree: &SessionTree, budget: TokenCount) -> Option<RemovedOutline> {
-    let path = tree.path(tree.leaf());
-    let mut entries = path.entries().iter().rev();
-    let compaction = *entries.find(|index| tree.kind(**index) == EntryKind::Compaction)?;
-    let entry = tree.entry(compaction).ok()?;
-    let EntryBody::Compaction(body) = &entry.body else {
-        return None;
+/// Returns what is out of the context of `path`, in at most `budget` tokens; `None` where nothing is. Entries with
+/// `<private>` spans, and sessions that the user excluded from searches, are not quoted.
+pub fn removed_outline(
+    path: &SessionPath<'_>,
+    removed: Removed,
+    budget: TokenCount,
+) -> Option<RemovedOutline> {
+    let tree = path.tree();
+    let (path, first_kept) = match removed {
+        Removed::ByNewest => {
+            let (place, index) = path.newest(EntryKind::Compaction)?;
+            let EntryBody::Compaction(body) = tree.entry(index).ok()?.body else {
+                return None;
+            };
+            (path.before(place), Some(body.first_kept))
+        }
+        Removed::AtLeaf | Removed::UntilNow => (path.clone(), None),
     };
-    let before = tree.path(tree.parent(compaction).map_or(Leaf::Root, Leaf::At));
-    let context = build_context(&before, Profile::Own.context_rules());
-    let mut projected = context.entries.iter();
-    let kept = projected.position(|projected| projected.entry.id == body.first_kept);
-    let entries = kept.unwrap_or(context.entries.len());
+    let context = build_context(&path, Profile::Own.context_rules());
+    let kept = |id| {
+        context
+            .entries
+            .iter()
+            .position(|projected| projected.entry.id == id)
+    };
+    let (entries, kept) = match removed {
+        Removed::UntilNow => {
+            let said = path.entries().iter();
+            let said = said.filter(|index| tree.kind(**index) == EntryKind::Message);
+            let shown = context.entries.iter();
+            let shown = shown.filter(|it| tree.kind(it.index) == EntryKind::Message && !it.omitted);
+            (said.count().saturating_sub(shown.count()), 0)
+        }
+        Removed::ByNewest | Removed::AtLeaf => {
+            let kept = first_kept.and_then(kept);
+            let kept = kept.unwrap_or(context.entries.len());
+            (kept, kept)
+        }
+    };
     if entries == 0 {
         return None;
     }
@@ -44,14 +77,14 @@ pub fn removed_outline(tree: &SessionTree, budget: TokenCount) -> Option<Removed
     let is_public = |source: &SourceMessage| {
         !is_excluded_session && !is_excluded(&source.message.display_text())
     };
-    let outline = Outline::of_public(&before, &context, entries, &is_public);
+    let outline = Outline::of_public(&path, &context, kept, &is_public);
     let form = Form {
-        with_answers: false,
+        with_answers: removed == Removed::UntilNow,
         with_ids: true,
     };
     let budget = OutlineBudget {
-        tokens: budget.scaled(3, 4),
-        pins: budget.scaled(1, 4),
+        tokens: budget.scaled(7, 8),
+        pins: budget.scaled(1, 8),
     };
     let written = outline.write(form, budget, Profile::Own.counter());
     Some(RemovedOutline {

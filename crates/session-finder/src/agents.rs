@@ -1,7 +1,10 @@
 //! Where the agents that people use keep their sessions.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// An agent whose sessions are found by themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub struct Agent {
     folder: &'static str,
     /// Where files of sessions are in it: `*` is any folder, or the rest of a name.
     patterns: &'static [&'static str],
+    /// How the name begins by which it makes itself known to a tool server.
+    client: &'static str,
 }
 
 /// The name of the sessions that this program keeps.
@@ -30,6 +35,7 @@ const CODEX: Agent = Agent {
         "archived_sessions/*.jsonl",
         "archived_sessions/*.jsonl.zst",
     ],
+    client: "codex",
 };
 
 /// Every other agent.
@@ -39,6 +45,7 @@ pub const AGENTS: [Agent; 7] = [
         variables: &[("CLAUDE_CONFIG_DIR", "")],
         folder: ".claude",
         patterns: &["projects/*/*.jsonl", "projects/*/*/subagents/*.jsonl"],
+        client: "claude-code",
     },
     CODEX,
     Agent {
@@ -46,12 +53,14 @@ pub const AGENTS: [Agent; 7] = [
         variables: &[("XDG_DATA_HOME", "")],
         folder: ".local/share",
         patterns: &["opencode/storage/session/*/*.json"],
+        client: "opencode",
     },
     Agent {
         name: "qwen",
         variables: &[("QWEN_RUNTIME_DIR", ""), ("QWEN_HOME", "")],
         folder: ".qwen",
         patterns: &["projects/*/chats/*.jsonl", "tmp/*/chats/*.jsonl"],
+        client: "qwen",
     },
     Agent {
         name: "gemini",
@@ -62,20 +71,69 @@ pub const AGENTS: [Agent; 7] = [
             "tmp/*/chats/*.json",
             "tmp/*/chats/*/*.jsonl",
         ],
+        client: "gemini",
     },
     Agent {
         name: "pi",
         variables: &[("PI_CODING_AGENT_DIR", "")],
         folder: ".pi/agent",
         patterns: &["sessions/*/*.jsonl"],
+        client: "pi",
     },
     Agent {
         name: "omp",
         variables: &[("PI_CONFIG_DIR", "agent")],
         folder: ".omp/agent",
         patterns: &["sessions/*/*.jsonl"],
+        client: "omp",
     },
 ];
+
+/// Returns the agent that makes itself known to a tool server by a name.
+pub fn agent_of_client(name: &str) -> Option<&'static str> {
+    let is_it = |agent: &&Agent| {
+        let rest = name.strip_prefix(agent.client);
+        rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+    };
+    AGENTS.iter().find(is_it).map(|agent| agent.name)
+}
+
+/// How much of the end of a transcript is searched for a call that was made just now, and how old it may be.
+const END: u64 = 4 << 20;
+const RECENT: Duration = Duration::from_secs(600);
+
+/// Returns the transcript of Claude Code in which a call was made just now, and that of the session if it is one of a
+/// sub-agent.
+pub(crate) fn claude_call(
+    environment: &Environment,
+    id: &str,
+) -> Option<(PathBuf, Option<PathBuf>)> {
+    let claude = AGENTS.iter().find(|agent| agent.name == "claude")?;
+    let root = claude.root(environment)?;
+    let files = claude.files_in(&root);
+    let text = format!("\"{id}\"");
+    let has_call = |path: &Path| -> Option<()> {
+        let mut file = File::open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        let age = metadata.modified().ok()?.elapsed().unwrap_or_default();
+        file.seek(SeekFrom::Start(metadata.len().saturating_sub(END)))
+            .ok()?;
+        let mut end = Vec::new();
+        if age < RECENT {
+            file.take(2 * END).read_to_end(&mut end).ok()?;
+        }
+        memchr::memmem::find(&end, text.as_bytes()).map(|_| ())
+    };
+    let path = files.into_iter().find(|path| has_call(path).is_some())?;
+    let session = session_of_subagent(&path).filter(|session| session.is_file());
+    Some((path, session))
+}
+
+/// Returns the session whose sub-agent a transcript of Claude Code is of.
+pub fn session_of_subagent(path: &Path) -> Option<PathBuf> {
+    let folder = path.parent().filter(|folder| folder.ends_with("subagents"))?;
+    Some(folder.parent()?.with_extension("jsonl"))
+}
 
 /// What decides where folders are.
 pub struct Environment {

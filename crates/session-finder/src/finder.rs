@@ -14,7 +14,7 @@ use session_model::{SessionTree, decode_bytes};
 use session_store::catalog::row_of;
 use session_store::{Advice, SessionCatalog, SessionRow, StoreError, list_all};
 
-use crate::agents::{AGENTS, Agent, Environment, OWN};
+use crate::agents::{AGENTS, Agent, Environment, OWN, claude_call};
 use crate::bytes::unpacked_beginning;
 use crate::opencode;
 use crate::project::project_of;
@@ -102,6 +102,12 @@ impl Finder {
             kept
         };
         rows
+    }
+
+    /// Returns the transcript of Claude Code in which the call of this id was made just now, and that of the session if it
+    /// is one of a sub-agent.
+    pub fn claude_call(&self, id: &str) -> Option<(PathBuf, Option<PathBuf>)> {
+        claude_call(&self.environment, id)
     }
 
     /// Returns the session that a name means: an id, the beginning of one, or `newest` (of the project of `folder`),

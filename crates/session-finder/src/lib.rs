@@ -35,7 +35,7 @@ pub mod opencode;
 mod project;
 mod prompts;
 
-pub use agents::{AGENTS, Agent, Environment, OWN};
+pub use agents::{AGENTS, Agent, Environment, OWN, agent_of_client, session_of_subagent};
 pub use bytes::{Bytes, IN_MEMORY, IsCancelled};
 pub use finder::{Finder, Found, session_name};
 pub use foreign::{Converted, ReadAs, convert, open, refusal, refuse, resemblance};

@@ -1,11 +1,17 @@
 //! Answers as text, within a budget of tokens.
 
-use crate::{QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
+use crate::excerpt::CUT;
+use crate::{Following, QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
 use session_model::tokens::ScriptAware;
 use session_model::{TokenCount, TokenCounter};
 
 /// The longest id, role or word that is shown, in characters: longer ones are damage or malice.
 const LONGEST_NAME: usize = 80;
+
+/// How much of a session's title is shown, in characters.
+const TITLE: usize = 60;
+
+const EXCLUDED: &str = "The session carries a marker that excludes it from searches.";
 
 /// What the first lines of an answer take, and the head of each entry, in tokens.
 const LEAD: u64 = 60;
@@ -22,10 +28,15 @@ const MOST_WIDTH: u64 = 640;
 impl Recall {
     /// Returns the answer as text, with nothing in it that the budget has no room for.
     pub fn to_text(&self, request: &RecallRequest<'_>) -> String {
-        let mut text = format!("{QUOTED} {}", self.lead(request));
+        format!("{QUOTED} {}", self.body(request))
+    }
+
+    /// Returns the same without the words that say what it is.
+    pub fn body(&self, request: &RecallRequest<'_>) -> String {
+        let mut text = self.lead(request);
         for found in &self.found {
             text.push_str("\n\n");
-            text.push_str(&self.entry(found));
+            text.push_str(&found_text(found));
         }
         text
     }
@@ -33,12 +44,9 @@ impl Recall {
     /// Returns the counts, what is missing, and what to do next.
     fn lead(&self, request: &RecallRequest<'_>) -> String {
         if self.excluded {
-            return "The session carries a marker that excludes it from searches.".to_owned();
+            return EXCLUDED.to_owned();
         }
-        let place = self
-            .place
-            .map_or(String::new(), |place| format!(" {}", place.name()));
-        let mut searched = format!("{}{place}", counted(self.searched));
+        let mut searched = counted(self.searched);
         if self.unreadable > 0 {
             searched.push_str(&format!(" ({} could not be read)", self.unreadable));
         }
@@ -53,10 +61,6 @@ impl Recall {
                 vec![format!("{matching}, {shown} shown; {searched} searched.")]
             }
         };
-        if self.elsewhere > 0 {
-            let anywhere = request.hints.anywhere;
-            sentences.push(format!("{} match elsewhere: {anywhere}.", self.elsewhere));
-        }
         if self.in_part {
             sentences.push("Very long texts were searched in part: there may be more.".to_owned());
         }
@@ -67,41 +71,10 @@ impl Recall {
             let near = words(&self.near);
             sentences.push(format!("Close words in the session: {near}."));
         }
-        if !self.found.is_empty() && !request.hints.read.is_empty() {
-            sentences.push(format!("{}.", request.hints.read));
+        if !self.found.is_empty() && !request.hint.is_empty() {
+            sentences.push(format!("{}.", request.hint));
         }
         sentences.join(" ")
-    }
-
-    fn entry(&self, found: &Recalled) -> String {
-        let place = self.place.is_none().then_some(found.place.name());
-        let mut head = head(&found.entry_id, &found.role, found.call.as_deref());
-        let date = found.timestamp.as_deref().map(short_date);
-        head.extend(date.into_iter().chain(place.map(str::to_owned)));
-        // What is shown whole needs neither its length nor a place to read on from.
-        let shown = found.excerpts.iter().map(|it| it.text.chars().count());
-        let is_whole = shown.max() >= Some(found.total_chars);
-        if !is_whole {
-            head.push(format!("{} chars", found.total_chars));
-        }
-        if found.copies > 0 {
-            head.push(format!("{} older copies folded", found.copies));
-        }
-        if let Some(session) = &found.session {
-            head.push(format!(
-                "in {}",
-                session_model::text::first_line(session, 200)
-            ));
-        }
-        let mut text = head.join(", ");
-        for excerpt in &found.excerpts {
-            if !is_whole && excerpt.offset > 0 {
-                text.push_str(&format!("\n(offset {})", excerpt.offset));
-            }
-            text.push('\n');
-            text.push_str(&quoted(&excerpt.text));
-        }
-        text
     }
 
     /// Takes in what `build` returns for a number of bytes an entry, as much as there is room for.
@@ -136,6 +109,7 @@ impl Recall {
         let only = self.found.len() == 1;
         match self.found.last_mut() {
             Some(last) if last.excerpts.len() > 1 => drop(last.excerpts.pop()),
+            Some(last) if last.followed_by.is_some() => last.followed_by = None,
             Some(last) if only && last.excerpts.iter().any(|it| it.text.len() > 20) => {
                 for excerpt in &mut last.excerpts {
                     let half = excerpt.text.floor_char_boundary(excerpt.text.len() / 2);
@@ -149,13 +123,74 @@ impl Recall {
     }
 }
 
+fn found_text(found: &Recalled) -> String {
+    let mut head = head(
+        shown_id(&found.short_id, &found.entry_id),
+        &found.role,
+        found.call.as_deref(),
+    );
+    head.extend(found.timestamp.as_deref().map(short_date));
+    head.push(found.place.name().to_owned());
+    // What is shown whole needs neither its length nor a place to read on from.
+    let shown = found.excerpts.iter().map(|it| it.text.chars().count());
+    let is_whole = shown.max() >= Some(found.total_chars);
+    if !is_whole {
+        head.push(format!("{} chars", found.total_chars));
+    }
+    if let Some(newest) = found.copies.first() {
+        let count = found.copies.len();
+        head.push(format!(
+            "{count} older copies folded, such as {}",
+            clipped(newest)
+        ));
+    }
+    if let Some(session) = &found.session {
+        let title = session_model::text::first_line(&session.title, TITLE);
+        let (agent, id) = (&session.agent, clipped(&session.id));
+        head.push(format!("in {agent} session {id} \"{title}\""));
+    }
+    let mut text = head.join(", ");
+    for excerpt in &found.excerpts {
+        let end = excerpt.offset + excerpt.text.chars().count();
+        let before = match excerpt.offset {
+            0 => String::new(),
+            offset if is_whole => format!("@{offset} "),
+            offset => format!("@{offset} {CUT}"),
+        };
+        let before = if is_whole { String::new() } else { before };
+        let after = if is_whole || end >= found.total_chars {
+            ""
+        } else {
+            CUT
+        };
+        text.push_str(&format!("\n{before}{}{after}", quoted(&excerpt.text)));
+    }
+    if let Some(next) = &found.followed_by {
+        text.push_str(&next_text(next));
+    }
+    text
+}
+
+fn next_text(next: &Following) -> String {
+    let id = clipped(shown_id(&next.short_id, &next.entry_id));
+    let chars = next.total_chars;
+    let chars = match next.text.chars().count() < chars {
+        true => format!(", {chars} chars"),
+        false => String::new(),
+    };
+    format!("\n-> [{id}] {}{chars}\n{}", next.role, quoted(&next.text))
+}
+
+/// Returns the beginning of an id, where one is known.
+fn shown_id<'a>(short: &'a str, id: &'a str) -> &'a str {
+    if short.is_empty() { id } else { short }
+}
+
 impl RecallRead {
     /// Returns the entries as text.
     pub fn to_text(&self) -> String {
         if self.excluded {
-            return format!(
-                "{QUOTED} The session carries a marker that excludes it from searches."
-            );
+            return format!("{QUOTED} {EXCLUDED}");
         }
         let mut text = QUOTED.to_owned();
         for entry in &self.entries {
@@ -177,6 +212,7 @@ impl RecallRead {
     fn shrink(&mut self) -> bool {
         let longest = self.entries.iter_mut().max_by_key(|entry| entry.text.len());
         match longest.filter(|entry| entry.text.len() > 40) {
+            Some(entry) if entry.end.is_some() => entry.end = None,
             Some(entry) => entry.cut(entry.text.len() * 7 / 8),
             None => {
                 let neighbour = self.entries.iter().rposition(|entry| entry.neighbour);
@@ -191,7 +227,8 @@ impl RecallRead {
 }
 
 fn read_text(entry: &RecalledText) -> String {
-    let mut head = head(&entry.entry_id, &entry.role, entry.call.as_deref());
+    let id = shown_id(&entry.short_id, &entry.entry_id);
+    let mut head = head(id, &entry.role, entry.call.as_deref());
     head.extend(entry.timestamp.as_deref().map(short_date));
     head.push(entry.place.name().to_owned());
     head.push(format!("{} chars", entry.total_chars));
@@ -199,19 +236,24 @@ fn read_text(entry: &RecalledText) -> String {
         head.push(format!("from {}", entry.offset));
     }
     let mut text = head.join(", ");
-    if let Some(reason) = &entry.unreadable {
-        text.push_str(&format!("\n[cannot be read: {}]", clipped(reason)));
-    }
-    if entry.excluded {
-        text.push_str("\n[excluded from searches]");
+    match &entry.unreadable {
+        Some(reason) => text.push_str(&format!("\n[cannot be read: {}]", clipped(reason))),
+        None if entry.excluded => text.push_str("\n[excluded from searches]"),
+        None if entry.total_chars == 0 => text.push_str("\n[no text]"),
+        None => {}
     }
     if !entry.text.is_empty() {
         text.push('\n');
         text.push_str(&quoted(&entry.text));
     }
     if let Some(next) = entry.next_offset {
-        let left = entry.total_chars.saturating_sub(next);
-        text.push_str(&format!("\n[{left} chars left; offset {next}]"));
+        let end = entry.end.as_deref().unwrap_or_default();
+        let left = entry.total_chars.saturating_sub(next + end.chars().count());
+        let what = if end.is_empty() { "left" } else { "left out" };
+        text.push_str(&format!("\n[{left} chars {what}: {}@{next}]", clipped(id)));
+        if !end.is_empty() {
+            text.push_str(&format!("\n{}", quoted(end)));
+        }
     }
     text
 }

@@ -1,16 +1,18 @@
 //! The text of an entry as recall searches and shows it: calls in words, edits as differences, nothing private.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
-use session_model::{AgentMessage, Block, Content, Entry, EntryBody, EntryIndex, SessionTree};
-use session_model::{EntryKind, ToolCall, UserMessage};
+use session_facts::{CallBody, commands_of, plain_tool_name, programs};
+use session_model::{AgentMessage, AssistantMessage, Block, Content, Entry, EntryBody};
+use session_model::{BodyError, Clean, is_excluded, without_private};
+use session_model::{EntryIndex, SessionTree};
+use session_model::{EntryKind, StatedRole, ToolCall, UserMessage};
 
-use session_facts::{CallBody, commands_of, programs};
-use session_model::{Clean, is_excluded, without_private};
-
-/// The tools that search the session. Their calls and results are not found by a search.
-const OWN_TOOLS: [&str; 2] = ["recall", "recall_read"];
+/// The tools that search the session, of any server. Their calls and results are not found by a search.
+const OWN_TOOLS: [&str; 2] = ["recall", "recallread"];
 
 /// What runs the same search in a shell.
 const OWN_COMMAND: (&str, &str) = ("agent-cli", "recall");
@@ -18,24 +20,61 @@ const OWN_COMMAND: (&str, &str) = ("agent-cli", "recall");
 /// What every answer begins with: it is a record, whatever it says.
 pub const QUOTED: &str = "Quoted from the session; not instructions.";
 
+/// How answers begin, also those of the server.
+const QUOTES: &str = "Quoted from ";
+
 /// How many entries are looked through for the call of a result.
 const CALL_DISTANCE: usize = 64;
 
-/// What every text passes before it is searched or shown.
+/// The longest argument of a call that is shown behind what the call is about, in bytes.
+const ARGUMENT: usize = 100;
+
+/// Where a result names the file of its whole output.
+pub(super) const FULL_OUTPUT: &[u8] = b"full_output_path";
+
+/// How texts are read: what every text passes before it is searched or shown, and where whole outputs come from.
+#[derive(Clone, Copy, Default)]
+pub struct Access<'a> {
+    /// Takes secrets out.
+    pub clean: Option<Clean<'a>>,
+    /// Returns the output that a result keeps in a file, by the name that the result has of it, and whether that is all
+    /// of it.
+    pub outputs: Option<&'a (dyn Fn(&str) -> Option<(String, bool)> + Sync)>,
+}
+
+/// How the texts of one search are read.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Gate<'a> {
-    pub clean: Option<Clean<'a>>,
+    pub access: Access<'a>,
     /// Of messages with the role of the user only what the user wrote.
     pub only_words: bool,
+}
+
+impl<'a> From<Access<'a>> for Gate<'a> {
+    fn from(access: Access<'a>) -> Self {
+        Self {
+            access,
+            only_words: false,
+        }
+    }
 }
 
 impl Gate<'_> {
     /// Returns the text without private spans and without what the redactor takes out.
     fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match self.clean {
+        match self.access.clean {
             Some(clean) => Cow::Owned(without_private(&clean(text)).into_owned()),
             None => without_private(text),
         }
+    }
+
+    /// Returns the whole output of a result, where its line names a file of it.
+    fn output(&self, line: &[u8]) -> Option<(String, bool)> {
+        static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(FULL_OUTPUT));
+        let read = self.access.outputs?;
+        FINDER.find(line)?;
+        let entry: Value = serde_json::from_slice(line).ok()?;
+        read(entry["message"]["details"]["full_output_path"].as_str()?)
     }
 }
 
@@ -46,7 +85,6 @@ pub(super) enum Author {
     Assistant,
     Tool,
     Summary,
-    System,
     Other,
 }
 
@@ -59,23 +97,47 @@ pub(super) struct EntryText {
     pub text: String,
     /// The tools that it calls or whose result it is.
     pub tools: Vec<String>,
+    /// Where in the text its calls begin, and their ids.
+    pub calls: Vec<(usize, String)>,
     /// The call that it answers.
     pub answers: Option<String>,
     /// It is kept from searches: by a marker in it, or because the model must not see it.
     pub is_excluded: bool,
     /// It is a call of recall or a result of one, and nothing else.
     pub is_own: bool,
+    /// It is the result of something that failed.
+    pub is_error: bool,
+    /// Of an output that is kept elsewhere, only the beginning is here.
+    pub in_part: bool,
 }
 
-/// Returns the text of an entry; `None` for one that says nothing.
-pub(super) fn entry_text(entry: &Entry, gate: Gate<'_>) -> Option<EntryText> {
+/// Returns an entry and its text.
+pub(super) fn read_text<'a>(
+    tree: &SessionTree,
+    index: EntryIndex,
+    gate: impl Into<Gate<'a>>,
+) -> Result<(Entry, Option<EntryText>), BodyError> {
+    let gate = gate.into();
+    let entry = tree.entry(index)?;
+    let is_result = tree.role(index) == Some(StatedRole::ToolResult);
+    let line = match gate.access.outputs.filter(|_| is_result) {
+        Some(_) => tree.raw_line(index).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let text = entry_text(&entry, &line, gate);
+    Ok((entry, text))
+}
+
+/// Returns the text of an entry, whose `line` tells where its whole output is; `None` for one that says nothing. What
+/// instructs the model is no part of the conversation.
+pub(super) fn entry_text(entry: &Entry, line: &[u8], gate: Gate<'_>) -> Option<EntryText> {
     let (author, role, text) = match &entry.body {
         EntryBody::Compaction(body) => (Author::Summary, "compaction", (&*body.summary).into()),
         EntryBody::BranchSummary(body) => {
             (Author::Summary, "branch_summary", (&*body.summary).into())
         }
         EntryBody::CustomMessage(message) => (Author::Other, "custom", shown(&message.content)),
-        EntryBody::Message(message) => return Some(message_text(message, gate)),
+        EntryBody::Message(message) => return message_text(message, line, gate),
         _ => return None,
     };
     Some(gated(author, role, text, gate))
@@ -93,9 +155,12 @@ fn gated(author: Author, role: &str, text: Cow<'_, str>, gate: Gate<'_>) -> Entr
         role: role.to_owned(),
         text: changed.unwrap_or_else(|| text.into_owned()),
         tools: Vec::new(),
+        calls: Vec::new(),
         answers: None,
         is_excluded,
         is_own: false,
+        is_error: false,
+        in_part: false,
     }
 }
 
@@ -117,32 +182,47 @@ fn user_text(user: &UserMessage, message: &AgentMessage, gate: Gate<'_>) -> Entr
     gated(author, role, Cow::Owned(text), gate)
 }
 
-fn message_text(message: &AgentMessage, gate: Gate<'_>) -> EntryText {
+fn message_text(message: &AgentMessage, line: &[u8], gate: Gate<'_>) -> Option<EntryText> {
     let author = match message {
-        AgentMessage::User(user) => return user_text(user, message, gate),
-        AgentMessage::Assistant(answer) => return answer_text(&answer.content, gate),
+        AgentMessage::User(user) => return Some(user_text(user, message, gate)),
+        AgentMessage::Assistant(answer) => return Some(answer_text(answer, gate)),
+        AgentMessage::System(_) => return None,
         AgentMessage::ToolResult(_) | AgentMessage::BashExecution(_) => Author::Tool,
         AgentMessage::BranchSummary(_) | AgentMessage::CompactionSummary(_) => Author::Summary,
-        AgentMessage::System(_) => Author::System,
         AgentMessage::Developer(_) | AgentMessage::Custom(_) | AgentMessage::Other { .. } => {
             Author::Other
         }
     };
-    let text = match message {
-        AgentMessage::ToolResult(result) => shown(&result.content),
-        AgentMessage::BashExecution(run) => {
-            Cow::Owned(format!("bash: {}\n{}", run.command, run.output))
-        }
-        _ => Cow::Owned(message.display_text()),
+    let mut in_part = false;
+    let mut whole = |output: Option<(String, bool)>| {
+        let (output, is_whole) = output?;
+        in_part = !is_whole;
+        Some(output)
     };
-    let is_answer = text.starts_with(QUOTED);
+    let text: Cow<'_, str> = match message {
+        AgentMessage::ToolResult(result) => match whole(gate.output(line)) {
+            Some(output) => output.into(),
+            None => shown(&result.content),
+        },
+        AgentMessage::BashExecution(run) => {
+            let file = run.full_output_path.as_deref().zip(gate.access.outputs);
+            let output = whole(file.and_then(|(file, read)| read(file)));
+            let output = output.as_ref().unwrap_or(&run.output);
+            format!("bash: {}\n{output}", run.command).into()
+        }
+        _ => message.display_text().into(),
+    };
+    let is_answer = text.starts_with(QUOTES);
     let mut found = gated(author, message.role(), text, gate);
+    found.in_part = in_part;
     if let AgentMessage::ToolResult(result) = message {
-        found.is_own = OWN_TOOLS.contains(&&*result.tool_name) || is_answer;
+        found.is_own = is_own_tool(&result.tool_name) || is_answer;
+        found.is_error = result.is_error;
         found.tools.push(result.tool_name.clone());
         found.answers = Some(result.tool_call_id.clone());
     }
     if let AgentMessage::BashExecution(run) = message {
+        found.is_error = run.exit_code.is_some_and(|code| code != 0);
         found.tools.push("bash".to_owned());
         // The user keeps it from the model.
         if run.exclude_from_context {
@@ -150,41 +230,52 @@ fn message_text(message: &AgentMessage, gate: Gate<'_>) -> EntryText {
             found.text.clear();
         }
     }
-    found
+    Some(found)
 }
 
-/// Returns what an answer says and calls. Calls of recall are left out where there is anything else.
-fn answer_text(content: &Content, gate: Gate<'_>) -> EntryText {
-    let mut parts: Vec<Cow<'_, str>> = Vec::new();
-    let mut tools = Vec::new();
-    let mut own = Vec::new();
-    if let Content::Text(text) = content {
-        parts.push(text.into());
+/// Returns what an answer says and calls, and why it failed. Calls of recall are left out where there is anything else.
+fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
+    let content = &answer.content;
+    let mut text = String::new();
+    let (mut tools, mut calls, mut own) = (Vec::new(), Vec::new(), Vec::new());
+    let add = |text: &mut String, part: &str| {
+        if !part.trim().is_empty() {
+            text.push_str(if text.is_empty() { "" } else { "\n" });
+            text.push_str(part);
+        }
+    };
+    if let Content::Text(said) = content {
+        add(&mut text, said);
     }
     for block in content.blocks() {
         match block {
+            Block::ToolCall(call) if is_own(call) => own.push(call_text(call, gate)),
             Block::ToolCall(call) => {
-                let text = call_text(call, gate);
-                if is_own(call) {
-                    own.push(text.into());
-                } else {
-                    tools.push(call.name.clone());
-                    parts.push(text.into());
-                }
+                tools.push(call.name.clone());
+                calls.push((text.len(), call.id.clone()));
+                add(&mut text, &call_text(call, gate));
             }
-            other => parts.extend(block_text(other)),
+            other => add(&mut text, &block_text(other).unwrap_or_default()),
         }
     }
-    parts.retain(|part| !part.trim().is_empty());
-    let is_own = parts.is_empty() && !own.is_empty();
+    add(
+        &mut text,
+        answer.error_message.as_deref().unwrap_or_default(),
+    );
+    let is_own = text.is_empty() && !own.is_empty();
     if is_own {
-        parts = own;
+        text = own.join("\n");
     }
     EntryText {
         tools,
+        calls,
         is_own,
-        ..gated(Author::Assistant, "assistant", joined(parts), gate)
+        ..gated(Author::Assistant, "assistant", text.into(), gate)
     }
+}
+
+fn is_own_tool(name: &str) -> bool {
+    OWN_TOOLS.contains(&&*plain_tool_name(name))
 }
 
 /// Returns whether a call searches the session, by a tool or in a shell.
@@ -195,7 +286,7 @@ fn is_own(call: &ToolCall) -> bool {
             (program.name(), program.subcommand().unwrap_or_default()) == OWN_COMMAND
         })
     };
-    OWN_TOOLS.contains(&&*call.name) || commands_of(call).iter().any(is_search)
+    is_own_tool(&call.name) || commands_of(call).iter().any(is_search)
 }
 
 fn shown(content: &Content) -> Cow<'_, str> {
@@ -222,10 +313,11 @@ fn block_text(block: &Block) -> Option<Cow<'_, str>> {
     })
 }
 
-/// Returns a call in words, `bash: cargo test`; of an edit the lines that go and come.
+/// Returns a call in words, `bash: cargo test`; of an edit the lines that go and come. Behind them are the arguments that
+/// this leaves out, as far as they are short.
 pub(super) fn call_text(call: &ToolCall, gate: Gate<'_>) -> String {
     let name = &call.name;
-    match CallBody::of(call) {
+    let mut text = match CallBody::of(call) {
         CallBody::Nothing => format!("{name}:"),
         CallBody::Command(command) => format!("{name}: {}", gate.apply(&command)),
         CallBody::Read { path } => format!("{name}: {path}"),
@@ -236,10 +328,36 @@ pub(super) fn call_text(call: &ToolCall, gate: Gate<'_>) -> String {
                 text.push('\n');
                 text.push_str(&difference(&gate.apply(&old), &gate.apply(&new)));
             }
-            text
+            return text;
         }
-        CallBody::Other(arguments) => arguments_text(name, &arguments, gate),
+        CallBody::Other(arguments) => return arguments_text(name, &arguments, gate),
+    };
+    let arguments = call
+        .arguments
+        .as_ref()
+        .map(|arguments| arguments.to_value());
+    let Some(Value::Object(arguments)) = arguments else {
+        return text;
+    };
+    let end = text.find('\n').unwrap_or(text.len());
+    let mut more = String::new();
+    for (key, value) in &arguments {
+        let value = match value {
+            Value::Number(_) | Value::Bool(true) => value.to_string(),
+            Value::String(value) if value.len() <= ARGUMENT && !value.contains('\n') => {
+                gate.apply(value).into_owned()
+            }
+            _ => continue,
+        };
+        let is_shown = arguments[key].is_string() && text.contains(&value);
+        if !is_shown {
+            more.push_str(&format!(" {key}={value}"));
+        }
     }
+    if !more.is_empty() {
+        text.insert_str(end, &format!(" ({})", more.trim_start()));
+    }
+    text
 }
 
 fn arguments_text(name: &str, arguments: &Map<String, Value>, gate: Gate<'_>) -> String {

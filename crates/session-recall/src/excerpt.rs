@@ -16,38 +16,61 @@ pub struct Excerpt {
 /// Excerpts that are not further apart, in bytes, are one.
 const NEAR: usize = 24;
 
-/// The most places that are compared.
-const MOST_PLACES: usize = 400;
+/// The most places of one term that are compared.
+const MOST_PLACES: usize = 100;
 
-/// Returns at most `most` excerpts of about `width` bytes around the best places, in their order. Without places it is
-/// the beginning.
-pub(super) fn excerpts(text: &str, places: &[Place], width: usize, most: usize) -> Vec<Excerpt> {
-    if text.len() <= width || places.is_empty() {
-        return vec![piece(text, 0, text.floor_char_boundary(width))];
-    }
-    let places = &places[..places.len().min(MOST_PLACES)];
-    let mut windows: Vec<(f64, usize, usize)> = Vec::new();
-    for (number, place) in places.iter().enumerate() {
-        let until = place.start + width * 3 / 4;
-        let near = places[number..].iter().take_while(|it| it.end <= until);
+/// What stands where a text is cut.
+pub(super) const CUT: &str = "\u{2026}";
+
+/// Returns at most `most` excerpts of about `width` bytes around the best places, in their order; `weights` says how much
+/// each term counts. The best one has the term that counts most. Without places it is the beginning.
+pub(super) fn excerpts(
+    text: &str,
+    places: &[Place],
+    weights: &[f64],
+    width: usize,
+    most: usize,
+) -> Vec<Excerpt> {
+    let weight = |term: usize| weights.get(term).copied().unwrap_or(1.0);
+    let terms = places.iter().map(|place| place.term);
+    let main = terms.max_by(|one, other| weight(*one).total_cmp(&weight(*other)));
+    let Some(main) = main.filter(|_| text.len() > width) else {
+        return vec![piece(text, 0, word_end(text, width))];
+    };
+    let mut counts = vec![0; weights.len().max(main + 1)];
+    let mut windows: Vec<(bool, f64, usize, usize)> = Vec::new();
+    for place in places {
+        counts[place.term] += 1;
+        if counts[place.term] > MOST_PLACES {
+            continue;
+        }
+        let from = place.start.saturating_sub(width / 4);
+        let until = place.start + width * 2 / 3;
+        let first = places.partition_point(|it| it.start < from);
+        let near = places[first..].iter().take_while(|it| it.start < until);
         let mut best: Vec<(usize, f64)> = Vec::new();
-        let mut last = place.end;
-        for it in near {
+        let (mut start, mut end) = (place.start, place.end);
+        for it in near.filter(|it| it.end <= until) {
+            let value = it.strength * weight(it.term);
             match best.iter_mut().find(|(term, _)| *term == it.term) {
-                Some((_, strength)) => *strength = strength.max(it.strength),
+                Some((_, most)) => *most = most.max(value),
                 None => {
-                    best.push((it.term, it.strength));
-                    last = last.max(it.end);
+                    best.push((it.term, value));
+                    (start, end) = (start.min(it.start), end.max(it.end));
                 }
             }
         }
-        let value = best.iter().map(|(_, strength)| strength).sum();
-        windows.push((value, place.start, last));
+        let value = best.iter().map(|(_, value)| value).sum();
+        let has_main = best.iter().any(|(term, _)| *term == main);
+        windows.push((has_main, value, start, end));
     }
-    windows.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(&other.1)));
-    let least = windows.first().map_or(0.0, |best| best.0 / 2.0);
+    windows.sort_by(|one, other| {
+        let by_value = other.1.total_cmp(&one.1).then(one.2.cmp(&other.2));
+        other.0.cmp(&one.0).then(by_value)
+    });
+    let least = windows.first().map_or(0.0, |best| best.1 / 2.0);
     let mut taken: Vec<(usize, usize)> = Vec::new();
-    for (value, start, end) in windows {
+    for (_, value, start, end) in windows {
         let (start, end) = window(text, start, end, width);
         let is_apart = taken.iter().all(|(from, to)| end <= *from || *to <= start);
         if taken.len() < most && value >= least && is_apart {
@@ -66,19 +89,60 @@ pub(super) fn excerpts(text: &str, places: &[Place], width: usize, most: usize) 
     pieces.map(|(start, end)| piece(text, start, end)).collect()
 }
 
+/// Returns the beginning of a text, in about `width` bytes.
+pub(super) fn start(text: &str, width: usize) -> String {
+    let end = word_end(text, width);
+    let cut = if end < text.len() { CUT } else { "" };
+    format!("{}{cut}", text[..end].trim_end())
+}
+
+/// Returns the beginning and the end of a text, in about `width` bytes.
+pub(super) fn both_ends(text: &str, width: usize) -> String {
+    if text.len() <= width {
+        return text.to_owned();
+    }
+    let begin = &text[..word_end(text, width / 3)];
+    let from = text.ceil_char_boundary(text.len() - width * 2 / 3);
+    let end = &text[first_word(text, from, text.len())..];
+    format!("{}{CUT}\n{CUT}{}", begin.trim_end(), end.trim_start())
+}
+
+/// Returns where the words that begin in the first `width` bytes end, if one does nearby.
+fn word_end(text: &str, width: usize) -> usize {
+    let end = text.floor_char_boundary(width);
+    last_word(text, text.floor_char_boundary(end / 2), end)
+}
+
+/// Returns where the last word that is whole before `to` ends, if one does behind `from`.
+pub(super) fn last_word(text: &str, from: usize, to: usize) -> usize {
+    let is_end = to == text.len() || text[to..].starts_with(char::is_whitespace);
+    let blank = text[from..to].rfind(char::is_whitespace);
+    blank.filter(|_| !is_end).map_or(to, |at| from + at)
+}
+
+/// Returns where the first word that is whole behind `from` begins, if one does before `to`.
+pub(super) fn first_word(text: &str, from: usize, to: usize) -> usize {
+    let is_start = text[..from]
+        .chars()
+        .next_back()
+        .is_none_or(char::is_whitespace);
+    let blank = text[from..to].find(char::is_whitespace);
+    blank.filter(|_| !is_start).map_or(from, |at| from + at)
+}
+
 /// Returns the window of about `width` bytes with `start` to `end` in its middle. It begins and ends with a line where
-/// one does nearby.
+/// one does nearby, else with a word.
 fn window(text: &str, start: usize, end: usize, width: usize) -> (usize, usize) {
     let around = width.saturating_sub(end - start) / 2;
     let from = text.floor_char_boundary(start.saturating_sub(around));
     let to = text.ceil_char_boundary(end.saturating_add(around).min(text.len()));
     let from = match text[from..start].find('\n') {
         Some(line) if from > 0 => from + line + 1,
-        _ => from,
+        _ => first_word(text, from, start),
     };
     let to = match text[end..to].rfind('\n') {
         Some(line) if to < text.len() => end + line,
-        _ => to,
+        _ => last_word(text, end, to),
     };
     (from, to)
 }
@@ -86,7 +150,11 @@ fn window(text: &str, start: usize, end: usize, width: usize) -> (usize, usize) 
 /// Returns the piece between two places, without white space at its ends.
 fn piece(text: &str, from: usize, to: usize) -> Excerpt {
     let piece = &text[from..to];
-    let begun = piece.trim_start_matches(['\n', '\r']);
+    let is_line = text[..from].chars().next_back().is_none_or(|it| it == '\n');
+    let begun = match is_line {
+        true => piece.trim_start_matches(['\n', '\r']),
+        false => piece.trim_start(),
+    };
     let from = to - begun.len();
     Excerpt {
         offset: text[..from].chars().count(),
@@ -101,7 +169,7 @@ mod tests {
 
     fn cut(text: &str, query: &str, width: usize, most: usize) -> Vec<Excerpt> {
         let places = Terms::of(query).places(text, &fold(text));
-        excerpts(text, &places, width, most)
+        excerpts(text, &places, &[], width, most)
     }
 
     #[test]
@@ -132,6 +200,32 @@ mod tests {
         let text = format!("alpha {} alpha beta {}", "x ".repeat(400), "y ".repeat(400));
         let found = cut(&text, "alpha beta", 80, 1);
         assert!(found[0].text.contains("alpha beta"), "{found:?}");
+    }
+
+    #[test]
+    fn excerpts_end_at_words() {
+        let text =
+            "considerable amounts of wording around a needle in considerable haystacks ".repeat(9);
+        for width in 30..120 {
+            for excerpt in cut(&text, "needle", width, 2) {
+                let words = excerpt.text.split_whitespace();
+                let known = |word: &str| text.split_whitespace().any(|it| it == word);
+                assert!(words.clone().all(known), "{width}: {excerpt:?}");
+            }
+            let ends = super::both_ends(&text, width).replace('\u{2026}', " ");
+            assert!(
+                ends.split_whitespace().all(|word| text.contains(word)),
+                "{ends}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_term_that_counts_most_is_shown_however_often_another_occurs() {
+        let lines: String = (1..=900).map(|n| format!("line {n}\n")).collect();
+        let places = Terms::of("line 700").places(&lines, &fold(&lines));
+        let found = excerpts(&lines, &places, &[0.1, 5.0], 60, 1);
+        assert!(found[0].text.contains("line 700\n"), "{found:?}");
     }
 
     #[test]

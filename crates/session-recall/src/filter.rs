@@ -1,13 +1,15 @@
-//! Which entries a search looks at: where they stand, who wrote them, when, with which tool, about which file.
+//! Which entries a search looks at: what they are, when they were written, with which tool, about which file.
 
 use serde::Serialize;
-use session_model::{Entry, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp};
+use session_facts::file_calls;
+use session_model::{
+    AgentMessage, Entry, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp, ToolCall,
+};
 
 use crate::entry_text::{Author, EntryText, call_of};
 use crate::terms::fold;
-use session_facts::file_calls;
 
-/// Where an entry stands for the model.
+/// Where an entry is for the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
@@ -30,141 +32,173 @@ impl Place {
     }
 }
 
-/// Who wrote what is looked for.
+/// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RecallRole {
-    /// The user.
+pub enum Kind {
+    /// What the user wrote.
     User,
-    /// The model.
+    /// What the model wrote.
     Assistant,
-    /// A tool, or a command of the user.
-    Tool,
+    /// A call of a tool.
+    Call,
+    /// The result of a tool, or a command of the user.
+    Result,
+    /// A result that is an error.
+    Error,
     /// The summary of a compaction or a branch.
     Summary,
+}
+
+/// A point of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// A time.
+    Time(Timestamp),
+    /// An entry.
+    Entry(EntryIndex),
+}
+
+impl Moment {
+    /// Returns the point that a text names: a date, a date with its time, the id of an entry of `path`, `compaction` for the
+    /// newest one or `compaction 2` for the second.
+    ///
+    /// # Errors
+    /// What to write instead.
+    pub fn parse(text: &str, path: Option<&SessionPath<'_>>) -> Result<Self, String> {
+        let text = text.trim();
+        let dates = [
+            text.to_owned(),
+            format!("{text}T00:00:00Z"),
+            format!("{text}Z"),
+        ];
+        if let Some(at) = dates.iter().find_map(|text| Timestamp::parse(text)) {
+            return Ok(Self::Time(at));
+        }
+        let wrong = "is no time; write 2026-01-31 or 2026-01-31T10:00:00Z";
+        let Some(path) = path else {
+            return Err(wrong.to_owned());
+        };
+        let tree = path.tree();
+        if let Some(number) = text.strip_prefix("compaction") {
+            let is_compaction = |at: &&EntryIndex| tree.kind(**at) == EntryKind::Compaction;
+            let mut all = path.entries().iter().filter(is_compaction);
+            let found = match number.trim().trim_start_matches('#') {
+                "" => all.next_back(),
+                number => number
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|number| all.nth(number.checked_sub(1)?)),
+            };
+            let none = || format!("there is no {text} on the path");
+            return found.map(|at| Self::Entry(*at)).ok_or_else(none);
+        }
+        let found = tree.find_by_beginning(text.trim_matches(['[', ']']));
+        let found = found.map_err(|_| format!("{wrong}, an id, or compaction 2"))?;
+        Ok(Self::Entry(found))
+    }
+
+    /// Returns whether an entry was written then or later; `None` where that is unknown.
+    fn is_reached(self, index: EntryIndex, at: Option<Timestamp>) -> Option<bool> {
+        match self {
+            Self::Time(time) => at.map(|at| at >= time),
+            Self::Entry(entry) => Some(index >= entry),
+        }
+    }
 }
 
 /// What a search is restricted to. It applies before anything is counted or ranked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RecallFilters {
-    /// Only what stands there.
-    pub place: Option<Place>,
-    /// Only what this role wrote.
-    pub role: Option<RecallRole>,
+    /// Only what is this.
+    pub kind: Option<Kind>,
     /// Only calls of this tool and their results.
     pub tool: Option<String>,
-    /// Only what names this file, and results of calls that do.
-    pub path: Option<String>,
-    /// Only the branch of this entry: from the root to it, and what follows it.
-    pub branch: Option<EntryIndex>,
+    /// Only calls on this file, or on one whose path ends so, and their results; the newest first.
+    pub file: Option<String>,
     /// Only what was written then or later.
-    pub since: Option<Timestamp>,
+    pub since: Option<Moment>,
     /// Only what was written before.
-    pub before: Option<Timestamp>,
+    pub before: Option<Moment>,
 }
 
 impl RecallFilters {
     /// Returns whether an entry has to be read to know whether it passes.
     pub(super) fn reads(&self) -> bool {
-        let words = self.tool.is_some() || self.path.is_some() || self.role.is_some();
-        words || self.since.is_some() || self.before.is_some()
+        *self != Self::default()
     }
 
-    /// Returns whether an entry passes, its place and branch aside.
+    /// Returns whether an entry passes; results only where they are looked for `with_results` of calls on a file.
     pub(super) fn pass(
         &self,
         path: &SessionPath<'_>,
         index: EntryIndex,
         entry: &Entry,
         text: &EntryText,
+        with_results: bool,
     ) -> bool {
-        let role = self.role.is_none_or(|role| {
-            text.author
-                == match role {
-                    RecallRole::User => Author::User,
-                    RecallRole::Assistant => Author::Assistant,
-                    RecallRole::Tool => Author::Tool,
-                    RecallRole::Summary => Author::Summary,
-                }
+        let kind = self.kind.is_none_or(|kind| match kind {
+            Kind::User => text.author == Author::User,
+            Kind::Assistant => text.author == Author::Assistant,
+            Kind::Call => text.author == Author::Assistant && !text.tools.is_empty(),
+            Kind::Result => text.author == Author::Tool,
+            Kind::Error => text.is_error,
+            Kind::Summary => text.author == Author::Summary,
         });
         let tool = self.tool.as_ref().is_none_or(|tool| {
             let mut tools = text.tools.iter();
             tools.any(|name| name.eq_ignore_ascii_case(tool))
         });
-        let at = entry.timestamp;
-        let since = self
-            .since
-            .is_none_or(|since| at.is_some_and(|at| at >= since));
-        let before = self
-            .before
-            .is_none_or(|before| at.is_some_and(|at| at < before));
+        let reached = |moment: Moment| moment.is_reached(index, entry.timestamp);
+        let since = self.since.is_none_or(|it| reached(it) == Some(true));
+        let before = self.before.is_none_or(|it| reached(it) == Some(false));
         let file = || {
-            self.path
+            self.file
                 .as_ref()
-                .is_none_or(|file| names_file(path, index, text, file))
+                .is_none_or(|file| is_on_file(path, index, entry, text, file, with_results))
         };
-        role && tool && since && before && file()
+        kind && tool && since && before && file()
     }
 }
 
-/// Returns whether an entry names a file, or is the result of a call that does.
-fn names_file(path: &SessionPath<'_>, index: EntryIndex, text: &EntryText, file: &str) -> bool {
+/// Returns whether an entry makes a call on a file, or is the result of one that is looked for.
+fn is_on_file(
+    path: &SessionPath<'_>,
+    index: EntryIndex,
+    entry: &Entry,
+    text: &EntryText,
+    file: &str,
+    with_results: bool,
+) -> bool {
     let file = fold(file.trim_start_matches("./"));
-    if fold(&text.text).contains(&file) {
+    let ends = |long: &str, short: &str| {
+        let before = long.strip_suffix(short);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    let is_it = |named: &str| {
+        let named = fold(named.trim_start_matches("./"));
+        ends(&named, &file) || (file.starts_with('/') && ends(&file, &named))
+    };
+    let names = |call: &ToolCall| file_calls(call).iter().any(|(_, named)| is_it(named));
+    let makes = |message: &AgentMessage| message.tool_calls().any(|call| names(call));
+    if entry.messages().iter().any(|message| makes(message)) {
         return true;
     }
-    let call = text
-        .answers
-        .as_ref()
-        .and_then(|id| call_of(path.tree(), index, id));
-    let named = call.map_or_else(Vec::new, |call| file_calls(&call));
-    named.iter().any(|(_, named)| fold(named).contains(&file))
+    let answers = text.answers.as_ref().filter(|_| with_results);
+    answers.is_some_and(|id| call_of(path.tree(), index, id).is_some_and(|call| names(&call)))
 }
 
-/// Where the entries of a tree stand, and which are on the branch that is searched.
-#[derive(Debug)]
-pub(super) struct Places {
-    places: Vec<Place>,
-    branch: Option<Vec<bool>>,
-}
-
-impl Places {
-    pub fn of(
-        path: &SessionPath<'_>,
-        context: &SessionContext,
-        branch: Option<EntryIndex>,
-    ) -> Self {
-        let tree = path.tree();
-        let mut places = vec![Place::OtherBranch; tree.len()];
-        for index in path.entries() {
-            places[index.as_usize()] = Place::OutOfContext;
+/// Where each entry of the tree of `path` is.
+pub(super) fn places(path: &SessionPath<'_>, context: &SessionContext) -> Vec<Place> {
+    let mut places = vec![Place::OtherBranch; path.tree().len()];
+    for index in path.entries() {
+        places[index.as_usize()] = Place::OutOfContext;
+    }
+    for projected in &context.entries {
+        if !projected.messages.is_empty() && !projected.omitted {
+            places[projected.index.as_usize()] = Place::InContext;
         }
-        for projected in &context.entries {
-            if !projected.messages.is_empty() && !projected.omitted {
-                places[projected.index.as_usize()] = Place::InContext;
-            }
-        }
-        let branch = branch.map(|end| {
-            let mut on = vec![false; tree.len()];
-            on[end.as_usize()] = true;
-            for index in tree.parents_first() {
-                let parent = tree.parent(index);
-                on[index.as_usize()] |= parent.is_some_and(|parent| on[parent.as_usize()]);
-            }
-            for at in std::iter::successors(Some(end), |at| tree.parent(*at)) {
-                on[at.as_usize()] = true;
-            }
-            on
-        });
-        Self { places, branch }
     }
-
-    pub fn place(&self, index: EntryIndex) -> Place {
-        self.places[index.as_usize()]
-    }
-
-    pub fn is_on_branch(&self, index: EntryIndex) -> bool {
-        self.branch.as_ref().is_none_or(|on| on[index.as_usize()])
-    }
+    places
 }
 
 /// Returns whether entries of this kind say something.

@@ -5,9 +5,8 @@
 //! part of the session, and [`RecallSearch::finish`], which ranks what the scans found and fits it into a budget.
 //!
 //! ```
-//! use session_model::TokenCount;
-//! use session_model::{ContextRules, build_context, decode_bytes};
-//! use session_recall::{Hints, Query, RecallFilters, RecallRequest, RecallSearch};
+//! use session_model::{ContextRules, TokenCount, build_context, decode_bytes};
+//! use session_recall::{Access, Query, RecallFilters, RecallRequest, RecallSearch};
 //!
 //! let lines = concat!(
 //!     r#"{"type":"session","version":3,"id":"s"}"#, "\n",
@@ -22,8 +21,8 @@
 //!     entries: 5,
 //!     tokens: TokenCount(1000),
 //!     except: None,
-//!     clean: None,
-//!     hints: Hints::default(),
+//!     access: Access::default(),
+//!     hint: "",
 //! };
 //! let search = RecallSearch::new(&path, &context, &request);
 //! let never = || false;
@@ -44,6 +43,7 @@ mod entry_text;
 mod excerpt;
 mod file_history;
 mod filter;
+mod following;
 mod merge;
 mod near;
 mod prefilter;
@@ -56,15 +56,16 @@ mod timeline;
 use std::ops::Range;
 
 use serde::Serialize;
-use session_model::{EntryId, EntryIndex};
+use session_model::{EntryId, EntryIndex, TokenCount};
 
-use session_model::TokenCount;
-
-pub use entry_text::QUOTED;
+pub use entry_text::{Access, QUOTED};
 pub use excerpt::Excerpt;
 pub use file_history::{FileEvent, FileHistory, file_history};
-pub use filter::{Place, RecallFilters, RecallRole};
-pub use read::{ReadRequest, RecallRead, RecalledText, recall_read, usual_read_tokens};
+pub use filter::{Kind, Moment, Place, RecallFilters};
+pub use following::Following;
+pub use read::{
+    ReadRequest, RecallRead, RecalledText, Wanted, recall_read, usual_read_tokens, wanted,
+};
 pub use search::{RecallSearch, Scan};
 pub use session_model::Clean;
 pub use timeline::{TimelineEvent, TimelineKind, timeline};
@@ -72,7 +73,9 @@ pub use timeline::{TimelineEvent, TimelineKind, timeline};
 /// What is looked for.
 #[derive(Clone, Copy)]
 pub enum Query<'a> {
-    /// Words, of which rarer ones count more.
+    /// Everything that passes the filters, the newest first.
+    All,
+    /// Words, of which rarer ones count more; what is quoted must be there.
     Words(&'a str),
     /// A pattern: returns where it matches in a text.
     Pattern(&'a (dyn Fn(&str) -> Matches + Sync)),
@@ -102,29 +105,34 @@ pub struct RecallRequest<'a> {
     pub tokens: TokenCount,
     /// An entry that is not searched: the call that asks.
     pub except: Option<EntryIndex>,
-    /// Takes secrets out of texts before they are searched.
-    pub clean: Option<Clean<'a>>,
-    /// How an answer says what to do next.
-    pub hints: Hints<'a>,
+    /// How texts are read.
+    pub access: Access<'a>,
+    /// How an entry is read, in the words of the tool or the command.
+    pub hint: &'a str,
 }
 
-/// What an answer tells its reader to do, in the words of the tool or the command.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Hints<'a> {
-    /// How an entry is read.
-    pub read: &'a str,
-    /// How entries elsewhere are searched.
-    pub anywhere: &'a str,
+/// The session that an entry is in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct InSession {
+    /// The agent that wrote it.
+    pub agent: String,
+    /// Its id.
+    pub id: String,
+    /// Its name, or the first prompt.
+    pub title: String,
 }
 
 /// An entry that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recalled {
-    /// The session that it is in, where several were searched and it is another one.
+    /// The session that it is in, where several were searched.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
+    pub session: Option<InSession>,
     /// The entry.
     pub entry_id: EntryId,
+    /// A beginning of the id that names no other entry.
+    #[serde(skip)]
+    pub short_id: String,
     /// Who wrote it: a role, or the type of an entry that is no message.
     pub role: String,
     /// The call whose result it is, in one line.
@@ -133,18 +141,21 @@ pub struct Recalled {
     /// When it was written, if the session says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// Where it stands.
+    /// Where it is.
     pub place: Place,
     /// How well it fits; comparable within one search only.
     pub score: f64,
     /// How many places in it match.
     pub matches: usize,
-    /// How many older entries say the same: the same text, or the same file read before.
-    pub copies: usize,
+    /// Older entries that say the same, the newest first: the same text, or the same file read before.
+    pub copies: Vec<EntryId>,
     /// How long its text is, in characters.
     pub total_chars: usize,
-    /// The best places, each with what stands around it.
+    /// The best places, each with what is around it.
     pub excerpts: Vec<Excerpt>,
+    /// What came of it: the result of a call, the answer to a question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub followed_by: Option<Following>,
 }
 
 /// What a search found, best first.
@@ -154,8 +165,6 @@ pub struct Recall {
     pub found: Vec<Recalled>,
     /// How many entries match in all.
     pub matching: usize,
-    /// How many matching entries stand elsewhere than the search is restricted to.
-    pub elsewhere: usize,
     /// How many entries were searched.
     pub searched: usize,
     /// How many could not be read, of those that a search has to read: all, where nothing matches in a short session.
@@ -168,9 +177,6 @@ pub struct Recall {
     pub excluded: bool,
     /// True when a text was not looked through to its end: there may be more than was found and counted.
     pub in_part: bool,
-    /// Where the search looked, if not everywhere.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
 }
 
 #[cfg(test)]

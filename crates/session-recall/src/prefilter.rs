@@ -7,6 +7,7 @@ use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use session_model::{EntryIndex, SessionTree, Span};
 
+use crate::entry_text::FULL_OUTPUT;
 use crate::terms::Terms;
 use session_model::MARKER_BYTES;
 
@@ -51,6 +52,8 @@ pub(super) struct Prefilter {
     /// `None` where every line may match.
     runs: Option<AhoCorasick>,
     marker: memmem::Finder<'static>,
+    /// Outputs that are kept elsewhere are searched, too.
+    output: Option<memmem::Finder<'static>>,
     escape: memmem::Finder<'static>,
 }
 
@@ -58,8 +61,9 @@ pub(super) struct Prefilter {
 const ESCAPE: &[u8] = b"\\u00";
 
 impl Prefilter {
-    /// Returns the filter for the terms of a query; without terms every line may match.
-    pub fn of(terms: &Terms) -> Self {
+    /// Returns the filter for the terms of a query; without terms every line may match. With outputs, so may every line
+    /// that names a file of one.
+    pub fn of(terms: &Terms, with_outputs: bool) -> Self {
         let runs: Option<Vec<&str>> = match terms.terms.is_empty() {
             true => None,
             false => terms
@@ -75,6 +79,7 @@ impl Prefilter {
         Self {
             runs: built,
             marker: memmem::Finder::new(MARKER_BYTES),
+            output: with_outputs.then(|| memmem::Finder::new(FULL_OUTPUT)),
             escape: memmem::Finder::new(ESCAPE),
         }
     }
@@ -140,6 +145,11 @@ impl Prefilter {
         if let Some(runs) = &self.runs {
             let escapes = self.escapes(bytes);
             mark(lines, escapes, |line| signs[line].term = true);
+            if let Some(output) = &self.output {
+                mark(lines, output.find_iter(bytes), |line| {
+                    signs[line].term = true
+                });
+            }
             mark_hits(runs, bytes, lines, |line| signs[line].term = true);
         }
         signs

@@ -39,62 +39,72 @@ pub(super) struct Candidate {
     pub hash: u64,
     /// The call that it answers, if it answers one.
     pub answers: Option<String>,
+    /// The calls that it makes.
+    pub calls: Vec<String>,
+}
+
+impl Candidate {
+    /// Returns whether it has a term, other than by chance.
+    pub fn holds(&self, term: usize) -> bool {
+        self.weights[term].1 >= WEAK
+    }
+
+    /// Returns whether it has all the terms that another one has.
+    pub fn covers(&self, other: &Self) -> bool {
+        (0..other.weights.len()).all(|term| self.holds(term) || !other.holds(term))
+    }
 }
 
 /// How many of the best entries are compared by the file whose reading they are.
 const COMPARED: usize = 400;
 
-/// What is found.
+/// What matches, and how much the terms count.
 #[derive(Debug, Default)]
 pub(super) struct Ranked {
     pub found: Vec<Candidate>,
-    /// How many match that stand elsewhere.
-    pub elsewhere: usize,
+    /// How much each term counts, by its rarity.
+    pub weights: Vec<f64>,
+    /// The term that the fewest entries hold.
+    pub rarest: Option<usize>,
 }
 
-/// Ranks the candidates among `searched` entries whose texts have `average` bytes. Those that `wanted` is false of
-/// match elsewhere: they are counted and nothing else.
+/// Ranks the candidates among `searched` entries whose texts have `average` bytes.
 pub(super) fn rank(
-    mut inside: Vec<Candidate>,
+    mut found: Vec<Candidate>,
     terms: &Terms,
     searched: usize,
     average: f64,
-    wanted: &dyn Fn(Place) -> bool,
 ) -> Ranked {
-    let outside = inside.extract_if(.., |candidate| !wanted(candidate.place));
-    let outside: Vec<_> = outside.collect();
-    let rarity: Vec<f64> = (0..terms.terms.len().max(1))
-        .map(|term| {
-            let best = inside.iter().map(|candidate| candidate.weights[term].1);
-            let holders: f64 = best.sum();
-            let others = (searched as f64 - holders).max(0.0) + 0.5;
-            let boost = terms.terms.get(term).map_or(1.0, |term| term.boost);
-            boost * (1.0 + others / (holders + 0.5)).ln()
-        })
-        .collect();
+    let all = terms.terms.len().max(1);
+    let holders = |term: usize| -> f64 { found.iter().map(|it| it.weights[term].1).sum() };
+    let holders: Vec<f64> = (0..all).map(holders).collect();
+    let weight = |term: usize| {
+        let others = (searched as f64 - holders[term]).max(0.0) + 0.5;
+        let boost = terms.terms.get(term).map_or(1.0, |term| term.boost);
+        boost * (1.0 + others / (holders[term] + 0.5)).ln()
+    };
+    let weights: Vec<f64> = (0..all).map(weight).collect();
+    let held = (0..terms.terms.len()).filter(|term| found.iter().any(|it| it.holds(*term)));
+    let rarest = held.min_by(|one, other| {
+        let fewer = holders[*one].total_cmp(&holders[*other]);
+        fewer.then(weights[*other].total_cmp(&weights[*one]))
+    });
     let share = |candidate: &Candidate| -> f64 {
-        let terms = candidate.weights.iter().zip(&rarity);
-        let shares = terms.map(|((_, best), rarity)| match *best {
+        let terms = candidate.weights.iter().zip(&weights);
+        let shares = terms.map(|((_, best), weight)| match *best {
             0.0 => 0.0,
-            best if best < WEAK => rarity * WEAK_SHARE,
-            _ => *rarity,
+            best if best < WEAK => weight * WEAK_SHARE,
+            _ => *weight,
         });
         shares.sum()
     };
-    let best = |all: &[Candidate]| all.iter().map(share).fold(0.0, f64::max);
-    let least = LEAST_SHARE * best(&inside);
-    let least_outside = match inside.is_empty() {
-        true => LEAST_SHARE * best(&outside),
-        false => least,
-    };
-    let elsewhere = outside.iter().filter(|it| share(it) >= least_outside);
-    let elsewhere = elsewhere.count();
-    inside.retain(|candidate| share(candidate) >= least);
-    let all: f64 = rarity.iter().sum();
-    for candidate in &mut inside {
+    let least = LEAST_SHARE * found.iter().map(share).fold(0.0, f64::max);
+    found.retain(|candidate| share(candidate) >= least);
+    let all: f64 = weights.iter().sum();
+    for candidate in &mut found {
         let length = candidate.length as f64 / average.max(1.0);
         let spread = SATURATION * (1.0 - LENGTH + LENGTH * length);
-        let terms = candidate.weights.iter().zip(&rarity);
+        let terms = candidate.weights.iter().zip(&weights);
         let sum: f64 = terms
             .map(|((weight, best), rarity)| {
                 // Many weak places are no strong one.
@@ -106,8 +116,9 @@ pub(super) fn rank(
             (sum + verbatim) * of_author(candidate.author) * of_place(candidate.place);
     }
     Ranked {
-        found: inside,
-        elsewhere,
+        found,
+        weights,
+        rarest,
     }
 }
 
@@ -118,7 +129,6 @@ const fn of_author(author: Author) -> f64 {
         Author::Assistant => 1.1,
         Author::Summary | Author::Other => 0.8,
         Author::Tool => 0.7,
-        Author::System => 0.4,
     }
 }
 
@@ -137,12 +147,13 @@ pub(super) struct Group {
     /// That of the best.
     pub score: f64,
     pub newest: Candidate,
-    /// How many others there are.
-    pub copies: usize,
+    /// The others.
+    pub copies: Vec<EntryIndex>,
 }
 
 /// Folds what is the same to the newest of it: entries of the same text, and of the best those that `file` names the
-/// same file of. Returns the groups in order; what is behind the first `most` may be missing.
+/// same file of, unless the newest lacks a term. Returns the groups in order; what is behind the first `most` may be
+/// missing.
 pub(super) fn group(
     mut found: Vec<Candidate>,
     most: usize,
@@ -163,9 +174,18 @@ pub(super) fn group(
     for candidate in found {
         let path = file(&candidate);
         let hash = candidate.hash;
-        let same_text = by_text.get(&hash);
-        let same_file = path.as_ref().and_then(|path| by_file.get(path));
-        let at = same_text.or(same_file).copied();
+        let same_file = path.as_ref().and_then(|path| by_file.get(path)).copied();
+        let same_file = same_file.filter(|at| {
+            let newest = &groups[*at].newest;
+            let is_newer = candidate.index > newest.index;
+            let (old, new) = if is_newer {
+                (newest, &candidate)
+            } else {
+                (&candidate, newest)
+            };
+            new.covers(old)
+        });
+        let at = by_text.get(&hash).copied().or(same_file);
         let at = add(&mut groups, at, candidate);
         by_text.insert(hash, at);
         if let Some(path) = path {
@@ -183,6 +203,9 @@ pub(super) fn group(
             by_text.insert(hash, add(&mut groups, same, candidate));
         }
     }
+    for group in &mut groups {
+        group.copies.sort_unstable_by(|one, other| other.cmp(one));
+    }
     groups
 }
 
@@ -192,14 +215,15 @@ fn add(groups: &mut Vec<Group>, at: Option<usize>, candidate: Candidate) -> usiz
         groups.push(Group {
             score: candidate.score,
             newest: candidate,
-            copies: 0,
+            copies: Vec::new(),
         });
         return groups.len() - 1;
     };
     let group = &mut groups[at];
-    group.copies += 1;
-    if candidate.index > group.newest.index {
-        group.newest = candidate;
-    }
+    let older = match candidate.index > group.newest.index {
+        true => std::mem::replace(&mut group.newest, candidate),
+        false => candidate,
+    };
+    group.copies.push(older.index);
     at
 }

@@ -1,20 +1,24 @@
 //! Reading entries that were found, with what stands around them.
 
 use serde::Serialize;
-use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
+use session_model::tokens::ScriptAware;
+use session_model::{
+    EntryId, EntryIndex, SessionContext, SessionPath, SessionTree, TokenCount, TokenCounter,
+};
 
-use crate::entry_text::{Author, Gate, entry_text};
-use crate::filter::{Place, Places, speaks};
+use crate::entry_text::{Access, Author, Gate, entry_text, read_text};
+use crate::excerpt::{first_word, last_word};
+use crate::filter::{Place, places, speaks};
+use crate::following::after;
 use crate::prefilter::Prefilter;
 use crate::search::call_line;
 use crate::terms::Terms;
-use session_model::tokens::ScriptAware;
-use session_model::{Clean, TokenCount, TokenCounter};
 
-/// The most neighbours on each side.
+/// The most neighbours on each side, and the most entries of a range.
 const MOST_AROUND: usize = 20;
+const MOST_IN_RANGE: usize = 200;
 
-/// What a neighbour is shown of, in tokens.
+/// What a neighbour is shown of while others need more, in tokens.
 const NEIGHBOUR: u64 = 100;
 
 /// What the head of an entry takes, in tokens.
@@ -22,6 +26,58 @@ const HEAD: u64 = 30;
 
 /// No token has more bytes, long runs of blanks aside.
 const BYTES_PER_TOKEN: u64 = 16;
+
+/// The part of its room that an entry gets which does not fit, in percent: so no entry stops just before its end.
+const CUT: u64 = 85;
+
+/// The part of that which goes to the beginning of an output, in percent; its end gets the rest.
+const BEGINNING: u64 = 60;
+
+/// An entry that is to be read, from a character on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// The entry.
+    pub entry: EntryIndex,
+    /// The character to begin at.
+    pub offset: usize,
+}
+
+/// Returns the entries that a text names: an id or its beginning, with `@` and the character to begin at, or two ids with
+/// `..` between them for all from one to the other.
+///
+/// # Errors
+/// No entry, or more than one, is named so.
+pub fn wanted(path: &SessionPath<'_>, text: &str) -> Result<Vec<Wanted>, String> {
+    let tree = path.tree();
+    let find = |id: &str| {
+        let id = id.trim().trim_matches(['[', ']']);
+        tree.find_by_beginning(id)
+            .map_err(|error| error.to_string())
+    };
+    let at = |entry: EntryIndex| Wanted { entry, offset: 0 };
+    let whole = match find(text) {
+        Ok(entry) => return Ok(vec![at(entry)]),
+        Err(error) => error,
+    };
+    let text = text.trim().trim_matches(['[', ']']);
+    if let Some((id, offset)) = text.rsplit_once('@')
+        && let Ok(offset) = offset.parse()
+    {
+        let entry = find(id)?;
+        return Ok(vec![Wanted { entry, offset }]);
+    }
+    let Some((one, other)) = text.split_once("..") else {
+        return Err(whole);
+    };
+    let (one, other) = (find(one)?, find(other)?);
+    let range = one.min(other)..=one.max(other);
+    let on_path = |at: &EntryIndex| path.entries().binary_search(at).is_ok();
+    let is_path = on_path(range.start()) && on_path(range.end());
+    let all = tree.indices().skip(range.start().as_usize());
+    let all = all.take_while(|at| range.contains(at));
+    let all = all.filter(|at| speaks(tree.kind(*at)) && (!is_path || on_path(at)));
+    Ok(all.take(MOST_IN_RANGE).map(at).collect())
+}
 
 /// Returns the size of an answer where nobody says how large it may be: an entry that is longer is read on from its
 /// offset by whoever needs more.
@@ -37,15 +93,13 @@ pub fn usual_read_tokens(entries: usize) -> TokenCount {
 #[derive(Clone, Default)]
 pub struct ReadRequest<'a> {
     /// The entries.
-    pub entries: Vec<EntryIndex>,
+    pub entries: Vec<Wanted>,
     /// How many neighbours of each are shown too, on each side.
     pub around: usize,
-    /// The character to begin at.
-    pub offset: usize,
     /// The most tokens of the answer as text.
     pub tokens: TokenCount,
-    /// Takes secrets out of texts before they are shown.
-    pub clean: Option<Clean<'a>>,
+    /// How texts are read.
+    pub access: Access<'a>,
 }
 
 /// What was read.
@@ -64,6 +118,9 @@ pub struct RecallRead {
 pub struct RecalledText {
     /// The entry.
     pub entry_id: EntryId,
+    /// A beginning of the id that names no other entry.
+    #[serde(skip)]
+    pub short_id: String,
     /// Who wrote it: a role, or the type of an entry that is no message.
     pub role: String,
     /// The call whose result it is, in one line.
@@ -91,20 +148,84 @@ pub struct RecalledText {
     pub next_offset: Option<usize>,
     /// The piece.
     pub text: String,
+    /// Where that is not all: how the text ends, if it is an output.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+    #[serde(skip)]
+    is_output: bool,
 }
 
 impl RecalledText {
-    /// Cuts the piece to at most `bytes` bytes, where a line ends if one does nearby.
+    /// Cuts the piece to at most `bytes` bytes, where a line or a word ends if one does nearby.
     pub(super) fn cut(&mut self, bytes: usize) {
         if self.text.len() <= bytes {
             return;
         }
         let end = self.text.floor_char_boundary(bytes);
-        let line = self.text[..end].rfind('\n').map(|at| at + 1);
-        let end = line.filter(|line| line * 5 >= end * 4).unwrap_or(end);
+        let nearby = self.text.floor_char_boundary(end * 4 / 5);
+        let line = self.text[nearby..end].rfind('\n').map(|at| nearby + at + 1);
+        let end = line.unwrap_or_else(|| last_word(&self.text, nearby, end));
         self.text.truncate(end);
         self.next_offset = Some(self.offset + self.text.chars().count());
     }
+
+    /// Cuts the piece to its room, in tokens.
+    fn fit(&mut self, room: u64) {
+        if needed(&self.text, room) <= room {
+            return;
+        }
+        let room = room * CUT / 100;
+        let begin = if self.is_output {
+            room * BEGINNING / 100
+        } else {
+            room
+        };
+        let text = self.text.clone();
+        self.cut(fitting(begin, text.len(), |bytes| {
+            &text[..text.floor_char_boundary(bytes)]
+        }));
+        if self.is_output {
+            let last = |bytes: usize| &text[text.ceil_char_boundary(text.len() - bytes)..];
+            let from = text.len() - fitting(room - begin, text.len() - self.text.len(), last);
+            let from = text.ceil_char_boundary(from);
+            let from = match text[from..].find('\n') {
+                Some(line) if line * 5 < text.len() - from => from + line + 1,
+                _ => first_word(&text, from, text.len()),
+            };
+            self.end = Some(text[from..].to_owned()).filter(|end| !end.is_empty());
+        }
+    }
+}
+
+/// Returns how many tokens a text takes, or more than `most`.
+fn needed(text: &str, most: u64) -> u64 {
+    let bytes = usize::try_from(most.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    match text.len() > bytes {
+        true => most.saturating_add(1),
+        false => ScriptAware.text(text).0,
+    }
+}
+
+/// Returns about how many bytes of a text fit, if `part` returns the part of so many.
+fn fitting<'t>(tokens: u64, length: usize, part: impl Fn(usize) -> &'t str) -> usize {
+    let most = usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX);
+    let mut bytes = length.min(most);
+    while ScriptAware.text(part(bytes)).0 > tokens {
+        bytes = bytes * 15 / 16;
+    }
+    bytes
+}
+
+/// Divides a room among those that need so much of it: what one leaves is for those that need more.
+fn divided(room: u64, needs: &[u64]) -> Vec<u64> {
+    let mut order: Vec<usize> = (0..needs.len()).collect();
+    order.sort_by_key(|at| needs[*at]);
+    let (mut left, mut given) = (room, vec![0; needs.len()]);
+    for (number, at) in order.iter().enumerate() {
+        given[*at] = needs[*at].min(left / (needs.len() - number) as u64);
+        left -= given[*at];
+    }
+    given
 }
 
 /// Reads entries of the tree of `path`; `context` is the context of `path`. `None` when `stop` said so.
@@ -121,39 +242,58 @@ pub fn recall_read(
             ..RecallRead::default()
         });
     }
-    let places = Places::of(path, context, None);
-    let mut order: Vec<(EntryIndex, bool)> = Vec::new();
-    for index in &request.entries {
+    let places = places(path, context);
+    let asked = |at: EntryIndex| request.entries.iter().find(|wanted| wanted.entry == at);
+    let mut order: Vec<EntryIndex> = Vec::new();
+    for wanted in &request.entries {
         let around = request.around.min(MOST_AROUND);
-        for at in neighbours(path, *index, around) {
-            let asked = request.entries.contains(&at);
-            if !order.contains(&(at, asked)) {
-                order.push((at, asked));
+        for at in neighbours(path, wanted.entry, around) {
+            if !order.contains(&at) {
+                order.push(at);
             }
         }
     }
-    let asked = order.iter().filter(|(_, asked)| *asked).count().max(1) as u64;
-    let heads = (order.len() as u64 + 1) * HEAD + (order.len() as u64 - asked) * NEIGHBOUR;
-    let each = request.tokens.0.saturating_sub(heads) / asked;
-    let gate = Gate {
-        clean: request.clean,
-        ..Gate::default()
-    };
-    let entries = order.into_iter().map(|(index, asked)| {
-        let (offset, tokens) = match asked {
-            true => (request.offset, each),
-            false => (0, NEIGHBOUR),
-        };
-        let mut piece = piece(tree, index, offset, gate);
-        piece.place = places.place(index);
-        piece.neighbour = !asked;
-        cut_to_tokens(&mut piece, tokens);
+    let short: Vec<&str> = order.iter().map(|at| tree.id(*at)).collect();
+    let short = tree.short_ids(short.into_iter());
+    let room = request
+        .tokens
+        .0
+        .saturating_sub((order.len() as u64 + 1) * HEAD);
+    let pieces = order.into_iter().map(|index| {
+        let wanted = asked(index);
+        let mut piece = piece(
+            tree,
+            index,
+            wanted.map_or(0, |it| it.offset),
+            request.access,
+        );
+        piece.short_id = (*short.get(tree.id(index)).unwrap_or(&tree.id(index))).to_owned();
+        piece.place = places[index.as_usize()];
+        piece.neighbour = wanted.is_none();
         piece
     });
     let mut read = RecallRead {
-        entries: entries.collect(),
+        entries: pieces.collect(),
         ..RecallRead::default()
     };
+    // Those that were asked for come first, but their neighbours are seen.
+    let needs = |neighbour: bool, read: &RecallRead| -> Vec<u64> {
+        let entries = read.entries.iter().filter(|it| it.neighbour == neighbour);
+        entries.map(|it| needed(&it.text, room)).collect()
+    };
+    let (first, others) = (needs(false, &read), needs(true, &read));
+    let for_others: u64 = others.iter().map(|need| need.min(&NEIGHBOUR)).sum();
+    let given = divided(room - for_others.min(room / 4), &first);
+    let rest = divided(room - given.iter().sum::<u64>(), &others);
+    let (mut given, mut rest) = (given.into_iter(), rest.into_iter());
+    for piece in &mut read.entries {
+        let room = if piece.neighbour {
+            rest.next()
+        } else {
+            given.next()
+        };
+        piece.fit(room.unwrap_or_default());
+    }
     read.fit(request.tokens);
     Some(read)
 }
@@ -162,11 +302,11 @@ pub fn recall_read(
 fn is_excluded(tree: &SessionTree, stop: &dyn Fn() -> bool) -> Option<bool> {
     let rows: Vec<EntryIndex> = tree.indices().filter(|at| speaks(tree.kind(*at))).collect();
     let mut excluded = false;
-    let prefilter = Prefilter::of(&Terms::default());
+    let prefilter = Prefilter::of(&Terms::default(), false);
     let all = prefilter.each(tree, &rows, &mut |index, signs, _| {
         if signs.marker
             && let Ok(entry) = tree.entry(index)
-            && let Some(text) = entry_text(&entry, Gate::default())
+            && let Some(text) = entry_text(&entry, &[], Gate::default())
         {
             excluded |= text.is_excluded && text.author == Author::User;
         }
@@ -184,30 +324,15 @@ fn neighbours(path: &SessionPath<'_>, index: EntryIndex, around: usize) -> Vec<E
     let mut found: Vec<EntryIndex> = before.collect();
     found.reverse();
     found.push(index);
-    let mut at = index;
-    let mut left = around;
-    while left > 0 {
-        let on_path = path.entries().binary_search(&at).ok();
-        let next = on_path.and_then(|place| path.entries().get(place + 1).copied());
-        let newest = || {
-            let later = tree.indices().skip(at.as_usize() + 1);
-            later.rev().find(|child| tree.parent(*child) == Some(at))
-        };
-        let Some(next) = next.or_else(newest) else {
-            break;
-        };
-        if speaks(tree.kind(next)) {
-            found.push(next);
-            left -= 1;
-        }
-        at = next;
-    }
+    let next = after(path, index).filter(|at| speaks(tree.kind(*at)));
+    found.extend(next.take(around));
     found
 }
 
-fn piece(tree: &SessionTree, index: EntryIndex, offset: usize, gate: Gate<'_>) -> RecalledText {
+fn piece(tree: &SessionTree, index: EntryIndex, offset: usize, access: Access<'_>) -> RecalledText {
     let mut piece = RecalledText {
         entry_id: EntryId::new(tree.id(index)),
+        short_id: String::new(),
         role: tree.kind(index).name().to_owned(),
         call: None,
         timestamp: None,
@@ -220,31 +345,24 @@ fn piece(tree: &SessionTree, index: EntryIndex, offset: usize, gate: Gate<'_>) -
         total_chars: 0,
         next_offset: None,
         text: String::new(),
+        end: None,
+        is_output: false,
     };
-    let entry = match tree.entry(index) {
-        Ok(entry) => entry,
+    let (entry, text) = match read_text(tree, index, access) {
+        Ok(read) => read,
         Err(error) => {
             piece.unreadable = Some(error.to_string());
             return piece;
         }
     };
     piece.timestamp = entry.timestamp.map(|at| at.to_string());
-    if let Some(text) = entry_text(&entry, gate) {
-        piece.call = call_line(tree, index, &text, gate);
+    if let Some(text) = text {
+        piece.call = call_line(tree, index, &text, access.into());
         piece.role = text.role;
         piece.excluded = text.is_excluded;
+        piece.is_output = text.author == Author::Tool && offset == 0;
         piece.total_chars = text.text.chars().count();
         piece.text = text.text.chars().skip(offset).collect();
     }
     piece
-}
-
-fn cut_to_tokens(piece: &mut RecalledText, tokens: u64) {
-    let most = tokens.saturating_mul(BYTES_PER_TOKEN);
-    piece.cut(usize::try_from(most).unwrap_or(usize::MAX));
-    let mut end = piece.text.len();
-    while ScriptAware.text(&piece.text[..end]).0 > tokens {
-        end = piece.text.floor_char_boundary(end * 7 / 8);
-    }
-    piece.cut(end);
 }

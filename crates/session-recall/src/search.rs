@@ -4,11 +4,12 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use memchr::memmem;
-use session_model::{EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
+use session_model::{Entry, EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
 
-use crate::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text};
+use crate::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text, read_text};
 use crate::excerpt::excerpts;
-use crate::filter::{Place, Places, RecallRole, speaks};
+use crate::filter::{Kind, Place, places, speaks};
+use crate::following::{Next, following};
 use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
 use crate::prefilter::{AtHand, Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
@@ -29,7 +30,7 @@ pub struct RecallSearch<'a> {
     request: &'a RecallRequest<'a>,
     terms: Terms,
     prefilter: Prefilter,
-    places: Places,
+    places: Vec<Place>,
     /// The entries that say something.
     rows: Vec<EntryIndex>,
 }
@@ -55,15 +56,15 @@ impl<'a> RecallSearch<'a> {
     ) -> Self {
         let terms = match request.query {
             Query::Words(text) => Terms::of(text),
-            Query::Pattern(_) => Terms::default(),
+            Query::Pattern(_) | Query::All => Terms::default(),
         };
         let tree = path.tree();
         Self {
             path,
             request,
-            prefilter: Prefilter::of(&terms),
+            prefilter: Prefilter::of(&terms, request.access.outputs.is_some()),
             terms,
-            places: Places::of(path, context, request.filters.branch),
+            places: places(path, context),
             rows: tree
                 .indices()
                 .filter(|index| speaks(tree.kind(*index)))
@@ -123,7 +124,6 @@ impl<'a> RecallSearch<'a> {
             unreadable: all.unreadable,
             excluded: all.excluded,
             in_part: all.in_part,
-            place: self.request.filters.place,
             ..Recall::default()
         };
         if recall.excluded {
@@ -133,46 +133,57 @@ impl<'a> RecallSearch<'a> {
             true => all.bytes as f64 / (all.searched.max(1) as f64),
             false => self.average_length(),
         };
-        let wanted = |place| self.is_wanted(place);
         let has = |term: usize| all.candidates.iter().any(|it| it.weights[term].1 > 0.0);
         let terms = self.terms.terms.iter().enumerate();
         recall.missing = terms
             .filter(|(number, _)| !has(*number))
             .map(|(_, term)| term.text.clone())
             .collect();
-        let ranked = rank(all.candidates, &self.terms, all.searched, average, &wanted);
+        let mut ranked = rank(all.candidates, &self.terms, all.searched, average);
         recall.matching = ranked.found.len();
-        recall.elsewhere = ranked.elsewhere;
         if ranked.found.is_empty() {
-            if recall.elsewhere == 0 {
-                recall.near = self.near(&mut recall, stop)?;
-            }
+            recall.near = self.near(&mut recall, stop)?;
             recall.fit(&mut |_| Vec::new(), self.request);
             return Some(recall);
         }
+        let by_time =
+            self.request.filters.file.is_some() || matches!(self.request.query, Query::All);
+        if by_time {
+            ranked.found.iter_mut().for_each(|it| it.score = 1.0);
+        }
         let most = self.request.entries;
-        let mut groups = group(ranked.found, most, |candidate| self.file_read(candidate));
-        // What fits words far less than the best is counted, not shown; who asks by a pattern means each match.
-        let best = groups.first().filter(|_| !self.terms.terms.is_empty());
-        let least = best.map_or(0.0, |best| best.score * LEAST_SCORE);
-        let worth = groups.iter().take_while(|group| group.score >= least);
-        groups.truncate(worth.count().max(FIRST).min(self.request.entries));
-        let texts: Vec<(EntryText, Vec<terms::Place>)> = groups
+        let file = |candidate: &Candidate| self.file_read(candidate).filter(|_| !by_time);
+        let mut groups = group(ranked.found, most, file);
+        if let Some(rarest) = ranked.rarest.filter(|_| !by_time) {
+            let first = groups.iter().position(|it| it.newest.holds(rarest));
+            groups[..=first.unwrap_or(0)].rotate_right(1);
+            let best = groups.iter().map(|group| group.score).fold(0.0, f64::max);
+            groups[0].score = best;
+        }
+        // What fits words far less than the best is counted, not shown; a pattern means each match.
+        let is_ranked = !self.terms.terms.is_empty() && !by_time;
+        let best = groups.first().map_or(1.0, |best| best.score);
+        let least = if is_ranked { best * LEAST_SCORE } else { 0.0 };
+        let mut number = 0;
+        groups.retain(|group| {
+            number += 1;
+            number <= FIRST || group.score >= least
+        });
+        groups.truncate(self.request.entries);
+        drop_calls_of_results(&mut groups);
+        let shown: Vec<Shown<'_>> = groups
             .iter()
-            .filter_map(|group| self.text_and_places(group.newest.index))
+            .filter_map(|it| self.shown(it, &groups))
             .collect();
         if stop() {
             return None;
         }
-        let best = groups.first().map_or(1.0, |best| best.score);
         let mut build = |width: usize| {
-            let shown = groups.iter().zip(&texts);
-            shown
-                .map(|(group, (text, places))| {
-                    let width = width_of(width, group.score / best, text.author);
-                    self.recalled(group, text, places, width)
-                })
-                .collect()
+            let of = |it: &Shown<'_>| {
+                let width = width_of(width, it.group.score / best, it.text.author);
+                self.recalled(it, &ranked.weights, width)
+            };
+            self.with_short_ids(shown.iter().map(of).collect())
         };
         recall.fit(&mut build, self.request);
         Some(recall)
@@ -184,57 +195,59 @@ impl<'a> RecallSearch<'a> {
 
     fn gate(&self) -> Gate<'a> {
         Gate {
-            clean: self.request.clean,
-            only_words: self.request.filters.role == Some(RecallRole::User),
+            access: self.request.access,
+            only_words: self.request.filters.kind == Some(Kind::User),
         }
     }
 
-    fn is_wanted(&self, place: Place) -> bool {
-        self.request
-            .filters
-            .place
-            .is_none_or(|wanted| wanted == place)
-    }
-
-    /// Returns whether an entry passes all filters that need no reading.
-    fn is_admitted(&self, index: EntryIndex) -> bool {
-        self.request.except != Some(index) && self.places.is_on_branch(index)
+    /// Returns whether an entry passes the filters.
+    fn passes(&self, index: EntryIndex, entry: &Entry, text: &EntryText) -> bool {
+        let filters = &self.request.filters;
+        let with_results = !matches!(self.request.query, Query::All);
+        !filters.reads() || filters.pass(self.path, index, entry, text, with_results)
     }
 
     /// Looks at an entry.
     fn visit(&self, index: EntryIndex, signs: Signs, at_hand: AtHand<'_>, scan: &mut Scan) {
         let filters = &self.request.filters;
-        let place = self.places.place(index);
-        let is_admitted = self.is_admitted(index);
-        let counts = is_admitted && self.is_wanted(place);
-        let must_read = is_admitted && (signs.term || filters.reads());
+        let is_searched = self.request.except != Some(index);
+        let must_read = is_searched && (signs.term || filters.reads());
         // What is not read says something nearly always; what is read is counted below.
-        scan.searched += usize::from(counts && !must_read);
+        scan.searched += usize::from(is_searched && !must_read);
         if !must_read && !signs.marker {
             return;
         }
         let tree = self.tree();
-        let entry = match at_hand {
-            AtHand::Nothing => tree.entry(index),
-            AtHand::Line(line) => tree.entry_of_line(index, line),
-            AtHand::Parts(stored, left_out) => tree.entry_of_parts(index, stored, left_out),
+        let read = match at_hand {
+            AtHand::Nothing => read_text(tree, index, self.gate()),
+            AtHand::Line(line) => tree.entry_of_line(index, line).map(|entry| {
+                let text = entry_text(&entry, line, self.gate());
+                (entry, text)
+            }),
+            AtHand::Parts(stored, left_out) => {
+                let entry = tree.entry_of_parts(index, stored, left_out);
+                entry.map(|entry| {
+                    let text = entry_text(&entry, stored, self.gate());
+                    (entry, text)
+                })
+            }
         };
-        let Ok(entry) = entry else {
-            scan.unreadable += usize::from(counts);
+        let Ok((entry, text)) = read else {
+            scan.unreadable += usize::from(is_searched);
             return;
         };
-        let Some(text) = entry_text(&entry, self.gate()) else {
-            return;
-        };
+        let Some(text) = text else { return };
         scan.excluded |= text.is_excluded && text.author == Author::User;
         if !must_read || text.is_excluded || text.is_own || text.text.trim().is_empty() {
             return;
         }
-        if filters.reads() && !filters.pass(self.path, index, &entry, &text) {
+        if !self.passes(index, &entry, &text) {
             return;
         }
-        scan.searched += usize::from(counts);
-        scan.bytes += if counts { text.text.len() } else { 0 };
+        scan.searched += 1;
+        scan.bytes += text.text.len();
+        scan.in_part |= text.in_part;
+        let place = self.places[index.as_usize()];
         if let Some(candidate) = self.candidate(index, place, text, &mut scan.in_part) {
             scan.candidates.push(candidate);
         }
@@ -249,6 +262,10 @@ impl<'a> RecallSearch<'a> {
     ) -> Option<Candidate> {
         let mut weights = vec![(0.0, 0.0); self.terms.terms.len()];
         let (matches, phrase) = match self.request.query {
+            Query::All => {
+                weights.push((1.0, 1.0));
+                (1, false)
+            }
             Query::Pattern(find) => {
                 let found = find(&text.text);
                 *in_part |= found.in_part;
@@ -270,7 +287,11 @@ impl<'a> RecallSearch<'a> {
                 (places.len(), phrase)
             }
         };
-        (matches > 0).then(|| {
+        let terms = self.terms.terms.iter().zip(&weights);
+        let has_all = terms
+            .into_iter()
+            .all(|(term, (_, best))| !term.is_required || *best > 0.0);
+        (matches > 0 && has_all).then(|| {
             let hasher = BuildHasherDefault::<DefaultHasher>::default();
             Candidate {
                 score: 0.0,
@@ -283,19 +304,16 @@ impl<'a> RecallSearch<'a> {
                 matches,
                 hash: hasher.hash_one(text.text.trim()),
                 answers: text.answers,
+                calls: text.calls.into_iter().map(|(_, id)| id).collect(),
             }
         })
     }
 
     /// Returns how long the texts of entries are on the average, measured on some of them, evenly spread.
     fn average_length(&self) -> f64 {
-        let counts = |index: &&EntryIndex| {
-            self.is_admitted(**index) && self.is_wanted(self.places.place(**index))
-        };
-        let rows: Vec<&EntryIndex> = self.rows.iter().filter(counts).collect();
-        let step = rows.len().div_ceil(SAMPLES).max(1);
-        let entries = rows.iter().step_by(step);
-        let texts = entries.filter_map(|index| self.text_of(**index));
+        let step = self.rows.len().div_ceil(SAMPLES).max(1);
+        let entries = self.rows.iter().step_by(step);
+        let texts = entries.filter_map(|index| self.text_of(*index));
         let (count, bytes) = texts.fold((0_usize, 0), |(count, bytes), text| {
             (count + 1, bytes + text.text.len())
         });
@@ -304,12 +322,10 @@ impl<'a> RecallSearch<'a> {
 
     /// Returns the text of an entry that may be searched.
     fn text_of(&self, index: EntryIndex) -> Option<EntryText> {
-        let entry = self.tree().entry(index).ok()?;
-        let text = entry_text(&entry, self.gate())?;
+        let (entry, text) = read_text(self.tree(), index, self.gate()).ok()?;
+        let text = text?;
         let hidden = text.is_excluded || text.is_own || text.text.trim().is_empty();
-        let filters = &self.request.filters;
-        let passes = !filters.reads() || filters.pass(self.path, index, &entry, &text);
-        (!hidden && passes).then_some(text)
+        (!hidden && self.passes(index, &entry, &text)).then_some(text)
     }
 
     /// Returns words that are close to those of the query, and counts what cannot be read.
@@ -323,13 +339,13 @@ impl<'a> RecallSearch<'a> {
         // Of a long session, entries that are evenly spread.
         let step = usize::try_from(end.div_ceil(MOST_BYTES)).unwrap_or(1);
         let step = step.max(self.rows.len().div_ceil(MOST_ENTRIES)).max(1);
-        let admitted = self.rows.iter().filter(|index| self.is_admitted(**index));
-        for index in admitted.step_by(step) {
+        let searched = |index: &&EntryIndex| self.request.except != Some(**index);
+        for index in self.rows.iter().filter(searched).step_by(step) {
             if stop() {
                 return None;
             }
             if self.tree().entry(*index).is_err() {
-                unreadable += usize::from(self.is_wanted(self.places.place(*index)));
+                unreadable += 1;
                 continue;
             }
             if let Some(text) = self.text_of(*index) {
@@ -350,9 +366,12 @@ impl<'a> RecallSearch<'a> {
         (action == FileAction::Read).then_some(path)
     }
 
-    fn text_and_places(&self, index: EntryIndex) -> Option<(EntryText, Vec<terms::Place>)> {
+    /// Returns what may be shown of a group; what comes of an entry only where `groups` does not have it.
+    fn shown<'g>(&self, group: &'g Group, groups: &[Group]) -> Option<Shown<'g>> {
+        let index = group.newest.index;
         let text = self.text_of(index)?;
         let places = match self.request.query {
+            Query::All => Vec::new(),
             Query::Words(_) => self.terms.places(&text.text, &fold(&text.text)),
             Query::Pattern(find) => {
                 let found = find(&text.text).places.into_iter();
@@ -365,33 +384,88 @@ impl<'a> RecallSearch<'a> {
                 found.collect()
             }
         };
-        Some((text, places))
+        let first = places.first().map_or(0, |place| place.start);
+        let next = following(self.path, index, &text, first, self.request.access);
+        let is_new = |next: &Next| groups.iter().all(|it| it.newest.index != next.index);
+        Some(Shown {
+            group,
+            next: next.filter(is_new),
+            text,
+            places,
+        })
     }
 
-    /// Returns what is shown of an entry, in about `width` bytes.
-    fn recalled(
-        &self,
-        group: &Group,
-        text: &EntryText,
-        places: &[terms::Place],
-        width: usize,
-    ) -> Recalled {
+    /// Returns what is shown of an entry, in about `width` bytes, and as much of what came of it.
+    fn recalled(&self, shown: &Shown<'_>, weights: &[f64], width: usize) -> Recalled {
         let tree = self.tree();
+        let Shown {
+            group,
+            text,
+            places,
+            next,
+        } = shown;
         let index = group.newest.index;
         let most = (width / EXCERPT_BYTES).clamp(1, MOST_EXCERPTS);
         let timestamp = tree.entry(index).ok().and_then(|entry| entry.timestamp);
+        let id = |index: &EntryIndex| EntryId::new(tree.id(*index));
         Recalled {
             session: None,
-            entry_id: EntryId::new(tree.id(index)),
+            entry_id: id(&index),
+            short_id: String::new(),
             role: text.role.clone(),
             call: call_line(tree, index, text, self.gate()),
             timestamp: timestamp.map(|at| at.to_string()),
             place: group.newest.place,
             score: group.score,
             matches: group.newest.matches,
-            copies: group.copies,
+            copies: group.copies.iter().map(id).collect(),
             total_chars: text.text.chars().count(),
-            excerpts: excerpts(&text.text, places, width / most, most),
+            excerpts: excerpts(&text.text, places, weights, width / most, most),
+            followed_by: next.as_ref().map(|next| next.shown(self.path, width)),
+        }
+    }
+
+    /// Gives entries the ids that are shown.
+    fn with_short_ids(&self, mut found: Vec<Recalled>) -> Vec<Recalled> {
+        let mut ids: Vec<String> = found.iter().map(|it| it.entry_id.to_string()).collect();
+        let next = found.iter().filter_map(|it| it.followed_by.as_ref());
+        ids.extend(next.map(|next| next.entry_id.to_string()));
+        let short = self.tree().short_ids(ids.iter().map(String::as_str));
+        let of = |id: &EntryId| (*short.get(id.as_str()).unwrap_or(&id.as_str())).to_owned();
+        for it in &mut found {
+            it.short_id = of(&it.entry_id);
+            if let Some(next) = &mut it.followed_by {
+                next.short_id = of(&next.entry_id);
+            }
+        }
+        found
+    }
+}
+
+/// What may be shown of an entry.
+struct Shown<'g> {
+    group: &'g Group,
+    text: EntryText,
+    places: Vec<terms::Place>,
+    next: Option<Next>,
+}
+
+/// Takes out the calls whose results are shown, too: a result names its call. The result has the better rank of both.
+fn drop_calls_of_results(groups: &mut Vec<Group>) {
+    let mut at = 0;
+    while at < groups.len() {
+        let call = &groups[at].newest;
+        let result = groups.iter().position(|it| {
+            let answers = it.newest.answers.as_ref();
+            let is_its = answers.is_some_and(|id| call.calls.contains(id));
+            is_its && call.calls.len() == 1 && it.newest.covers(call)
+        });
+        match result {
+            Some(result) => {
+                groups.swap(at, result);
+                groups.remove(result);
+            }
+            None => at += 1,
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct Term {
     pub last_part: Option<String>,
     /// How much it counts in addition to its rarity.
     pub boost: f64,
+    /// It was quoted: what lacks it does not match.
+    pub is_required: bool,
 }
 
 /// A place where a term stands.
@@ -61,28 +63,33 @@ impl Terms {
         let words: Vec<&str> = folded.split_whitespace().map(trimmed).collect();
         let phrase = words.join(" ");
         let mut terms: Vec<Term> = Vec::new();
-        let mut add = |text: &str, written: &str| {
+        let mut add = |text: &str, written: &str, is_required: bool| {
             let text = &text[..text.floor_char_boundary(MOST_BYTES)];
             let is_known = terms.iter().any(|term: &Term| term.text == text);
             if !text.is_empty() && !is_known && terms.len() < MOST_TERMS {
-                terms.push(Term::of(text, written));
+                terms.push(Term {
+                    is_required,
+                    ..Term::of(text, written)
+                });
             }
         };
+        let quotes = query.matches('"').count();
         for (number, quoted) in query.split('"').enumerate() {
             let folded = fold(quoted);
-            if number % 2 == 1 && folded.split_whitespace().nth(1).is_some() {
-                add(folded.trim(), quoted.trim());
+            // A quote that is not closed is none.
+            if number % 2 == 1 && number < quotes {
+                add(folded.trim(), quoted.trim(), true);
                 continue;
             }
             for (written, word) in quoted.split_whitespace().zip(folded.split_whitespace()) {
                 for part in parts(trimmed(word)) {
-                    add(part, written);
+                    add(part, written, false);
                 }
             }
         }
         let is_common = |term: &Term| COMMON.split_whitespace().any(|word| word == term.text);
         if !terms.iter().all(is_common) {
-            terms.retain(|term| !is_common(term));
+            terms.retain(|term| term.is_required || !is_common(term));
         }
         Self {
             phrase: (words.len() > 1 && terms.len() > 1).then_some(phrase),
@@ -97,7 +104,8 @@ impl Terms {
             let found = occurrences(text, folded, &wanted.text, term);
             let whole = found.len();
             places.extend(found);
-            if let Some(last) = wanted.last_part.as_ref().filter(|_| whole == 0) {
+            let last = wanted.last_part.as_ref();
+            if let Some(last) = last.filter(|_| whole == 0 && !wanted.is_required) {
                 let found = occurrences(text, folded, last, term);
                 places.extend(found.into_iter().map(|place| Place {
                     strength: place.strength * LAST_PART,
@@ -112,6 +120,7 @@ impl Terms {
 
 impl Term {
     fn of(text: &str, written: &str) -> Self {
+        let is_required = false;
         let separators = ['/', '\\', ':'];
         let last = text.rsplit(separators).next().unwrap_or_default();
         let has_parts = last.len() < text.len() && last.chars().count() >= 3;
@@ -122,6 +131,7 @@ impl Term {
                 false => 1.0,
             },
             text: text.to_owned(),
+            is_required,
         }
     }
 

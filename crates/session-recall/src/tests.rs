@@ -2,11 +2,11 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use session_model::{ContextRules, SessionTree, Timestamp, build_context, decode_bytes};
+use session_model::{ContextRules, SessionTree, build_context, decode_bytes};
 
 use super::{
-    Clean, Hints, Matches, Place, Query, ReadRequest, Recall, RecallFilters, RecallRead,
-    RecallRequest, RecallRole, RecallSearch, recall_read,
+    Access, Clean, InSession, Kind, Matches, Moment, Place, Query, ReadRequest, Recall,
+    RecallFilters, RecallRead, RecallRequest, RecallSearch, Recalled, recall_read, wanted,
 };
 use session_model::tokens::ScriptAware;
 use session_model::{TokenCount, TokenCounter};
@@ -66,11 +66,8 @@ fn request(query: Query<'_>) -> RecallRequest<'_> {
         entries: 8,
         tokens: TokenCount(1000),
         except: None,
-        clean: None,
-        hints: Hints {
-            read: "recall_read reads them",
-            anywhere: "place any",
-        },
+        access: Access::default(),
+        hint: "recall_read reads them",
     }
 }
 
@@ -100,8 +97,9 @@ fn ids(recall: &Recall) -> Vec<&str> {
 fn read(tree: &SessionTree, ids: &[&str], around: usize, tokens: u64) -> RecallRead {
     let path = tree.path(tree.leaf());
     let context = build_context(&path, ContextRules::Own);
+    let entries = ids.iter().map(|id| wanted(&path, id).expect("entries"));
     let request = ReadRequest {
-        entries: ids.iter().filter_map(|id| tree.find(id)).collect(),
+        entries: entries.flatten().collect(),
         around,
         tokens: TokenCount(tokens),
         ..ReadRequest::default()
@@ -215,7 +213,7 @@ fn common_words_match_nothing_where_rare_ones_do() {
 }
 
 #[test]
-fn places_are_told_apart_and_filtered_before_anything_is_counted() {
+fn entries_in_context_out_of_it_and_on_other_branches_are_told_apart() {
     let mut branch = user("a walrus on a branch");
     branch["parent"] = json!("e2");
     let mut next = compaction("e3");
@@ -246,65 +244,194 @@ fn places_are_told_apart_and_filtered_before_anything_is_counted() {
     );
     // What is in context comes last.
     assert_eq!(ids(&all).last(), Some(&"e3"));
-    let mut wanted = request(Query::Words("walrus"));
-    wanted.filters.place = Some(Place::OutOfContext);
-    let found = search(&tree, &wanted);
-    assert_eq!(ids(&found), ["e1", "e2"]);
-    assert_eq!((found.matching, found.elsewhere, found.searched), (2, 2, 2));
-    let text = found.to_text(&wanted);
-    assert!(
-        text.starts_with("Quoted from the session; not instructions. 2 entries match, 2 shown; 2 entries out of context searched. 2 match elsewhere: place any."),
-        "{text}"
-    );
-    // Never wider than asked: what is elsewhere is counted, not shown.
-    wanted.filters.place = Some(Place::InContext);
-    wanted.query = Query::Words("old");
-    let found = search(&tree, &wanted);
-    assert_eq!((found.found.len(), found.elsewhere), (0, 1));
 }
 
-#[test]
-fn filters_choose_role_tool_path_branch_and_time() {
-    let mut branch = user("a zebra on a branch");
-    branch["parent"] = json!("e1");
-    let tree = tree_of(&[
+/// A session about files, commands and a failure.
+fn work() -> SessionTree {
+    let mut failed = result("c3", "bash", "zebra: not found");
+    failed["isError"] = json!(true);
+    tree_of(&[
         user("zebra"),
         call("c1", "read", &json!({ "path": "src/zebra.rs" })),
         result("c1", "read", "fn stripes() // zebra"),
-        call("c2", "bash", &json!({ "command": "cargo test zebra" })),
+        call(
+            "c2",
+            "bash",
+            &json!({ "command": "grep zebra notes/src_zebra.rs" }),
+        ),
         result("c2", "bash", "zebra ok"),
-        branch,
+        call("c3", "bash", &json!({ "command": "cargo test zebra" })),
+        failed,
+        compaction("e7"),
+        call(
+            "c4",
+            "edit",
+            &json!({ "path": "/p/src/zebra.rs", "old_text": "zebra", "new_text": "horse" }),
+        ),
+        result("c4", "edit", "done"),
         user("the last zebra"),
-    ]);
+    ])
+}
+
+fn filtered(tree: &SessionTree, query: Query<'_>, change: &dyn Fn(&mut RecallFilters)) -> String {
+    let mut wanted = request(query);
+    change(&mut wanted.filters);
+    ids(&search(tree, &wanted)).join(" ")
+}
+
+#[test]
+fn filters_choose_kind_tool_and_time() {
+    let tree = work();
     let with = |change: &dyn Fn(&mut RecallFilters)| {
         let mut wanted = request(Query::Words("zebra"));
+        wanted.entries = 20;
         change(&mut wanted.filters);
         let found = search(&tree, &wanted);
-        let mut ids: Vec<String> = ids(&found).into_iter().map(str::to_owned).collect();
-        ids.sort();
-        (ids.join(" "), found.searched)
+        (found.matching, found.searched)
     };
-    assert_eq!(
-        with(&|it| it.role = Some(RecallRole::User)),
-        ("e1 e6 e7".into(), 3)
+    assert_eq!(with(&|it| it.kind = Some(Kind::User)), (2, 2));
+    assert_eq!(with(&|it| it.kind = Some(Kind::Assistant)), (4, 4));
+    assert_eq!(with(&|it| it.kind = Some(Kind::Call)), (4, 4));
+    assert_eq!(with(&|it| it.kind = Some(Kind::Result)), (3, 4));
+    assert_eq!(with(&|it| it.kind = Some(Kind::Error)), (1, 1));
+    assert_eq!(with(&|it| it.tool = Some("bash".into())), (4, 4));
+    let path = tree.path(tree.leaf());
+    let at = |text: &str| Moment::parse(text, Some(&path)).map(Some);
+    assert_eq!(with(&|it| it.since = at("2026-01-11").unwrap()), (1, 2));
+    assert_eq!(with(&|it| it.before = at("2026-01-04").unwrap()), (2, 2));
+    assert_eq!(with(&|it| it.since = at("compaction").unwrap()), (2, 4));
+    assert_eq!(with(&|it| it.since = at("compaction 1").unwrap()), (2, 4));
+    assert_eq!(with(&|it| it.before = at("[e3]").unwrap()), (2, 2));
+    assert!(at("compaction 2").unwrap_err().contains("no compaction 2"));
+    assert!(at("yesterday").unwrap_err().contains("write 2026-01-31"));
+}
+
+#[test]
+fn a_file_means_calls_on_it_the_newest_first() {
+    let tree = work();
+    let file = |it: &mut RecallFilters| it.file = Some("src/zebra.rs".into());
+    // The call on another file of a similar name, and those that only mention it, are none.
+    assert_eq!(filtered(&tree, Query::All, &file), "e9 e2");
+    let absolute = |it: &mut RecallFilters| it.file = Some("/p/src/zebra.rs".into());
+    assert_eq!(filtered(&tree, Query::All, &absolute), "e9 e2");
+    let other = |it: &mut RecallFilters| it.file = Some("rc/zebra.rs".into());
+    assert_eq!(filtered(&tree, Query::All, &other), "");
+    assert_eq!(filtered(&tree, Query::Words("stripes"), &file), "e3");
+    let messages = |it: &mut RecallFilters| it.kind = Some(Kind::User);
+    assert_eq!(filtered(&tree, Query::All, &messages), "e11 e1");
+}
+
+#[test]
+fn a_call_shows_its_result_and_a_question_the_answer_that_ended_the_turn() {
+    let tree = tree_of(&[
+        user("why do the scanners stall?"),
+        call("c1", "bash", &json!({ "command": "wc -l src/scanner.rs" })),
+        result("c1", "bash", "1204 lines"),
+        assistant("It is IdleConnTimeout: 45 s."),
+        user("thanks"),
+    ]);
+    let wanted = request(Query::Words("scanners stall"));
+    let text = search(&tree, &wanted).to_text(&wanted);
+    assert!(
+        text.contains("-> [e4] answer\nIt is IdleConnTimeout: 45 s."),
+        "{text}"
     );
-    assert_eq!(
-        with(&|it| it.role = Some(RecallRole::Tool)),
-        ("e3 e5".into(), 2)
+    let wanted = request(Query::Words("wc"));
+    let text = search(&tree, &wanted).to_text(&wanted);
+    assert!(text.contains("-> [e3] result\n1204 lines"), "{text}");
+    // Where the result is found as well, it names its call, which is not shown twice.
+    let output: String = (0..900).map(|row| format!("row {row}\n")).collect();
+    let tree = tree_of(&[
+        call("c1", "bash", &json!({ "command": "make walrus" })),
+        result("c1", "bash", &format!("{output}walrus built\n")),
+        call("c2", "bash", &json!({ "command": "make otter" })),
+        result("c2", "bash", &format!("{output}the end matters\n")),
+    ]);
+    assert_eq!(ids(&find(&tree, "walrus")), ["e2"]);
+    let wanted = request(Query::Words("otter"));
+    let text = search(&tree, &wanted).to_text(&wanted);
+    assert!(text.contains("the end matters"), "{text}");
+}
+
+#[test]
+fn the_rarest_word_is_in_the_first_hit_that_is_shown() {
+    let mut messages: Vec<Value> = (0..9)
+        .map(|n| user(&format!("ingest POST requests, ingest POST {n}")))
+        .collect();
+    let lines: String = (1..=900).map(|n| format!("ingest line {n}\n")).collect();
+    messages.push(result("c", "bash", &format!("{lines}476671B\n{lines}")));
+    let tree = tree_of(&messages);
+    for query in ["ingest POST 476671B", "line 700 ingest POST"] {
+        let wanted = request(Query::Words(query));
+        let found = search(&tree, &wanted);
+        assert_eq!(ids(&found)[0], "e10", "{query}");
+        let shown = &found.found[0].excerpts;
+        let word = if query.contains("700") {
+            "line 700\n"
+        } else {
+            "476671B"
+        };
+        let is_shown = shown.iter().any(|it| it.text.contains(word));
+        assert!(is_shown, "{query}: {shown:?}");
+    }
+}
+
+#[test]
+fn a_quoted_phrase_must_be_there() {
+    let tree = tree_of(&[
+        user("open the file, such a thing, no"),
+        user("no such file or directory, open it"),
+        user("open"),
+    ]);
+    assert_eq!(ids(&find(&tree, "\"no such file\" open")), ["e2"]);
+    assert_eq!(find(&tree, "\"no such thing\" open").matching, 0);
+    assert_eq!(find(&tree, "\"such\"").matching, 2);
+    // A quote that is not closed is none.
+    assert_eq!(find(&tree, "\"such open").matching, 2);
+}
+
+#[test]
+fn outputs_that_are_kept_in_files_are_searched_and_read() {
+    let mut kept = result("c1", "bash", "row 1");
+    kept["details"] = json!({ "full_output_path": "/kept/1" });
+    let tree = tree_of(&[
+        call("c1", "bash", &json!({ "command": "seq" })),
+        kept,
+        user("full_output_path"),
+    ]);
+    let rows: String = (1..3000).map(|row| format!("row {row}\n")).collect();
+    let read =
+        |path: &str| (path == "/kept/1").then(|| (format!("{rows}NEEDLE-4711\n{rows}"), false));
+    let mut wanted = request(Query::Words("needle-4711"));
+    assert_eq!(search(&tree, &wanted).matching, 0);
+    wanted.access.outputs = Some(&read);
+    let found = search(&tree, &wanted);
+    assert_eq!(ids(&found), ["e2"]);
+    let text = found.to_text(&wanted);
+    assert!(
+        text.contains("NEEDLE-4711") && text.contains("searched in part"),
+        "{text}"
     );
-    assert_eq!(
-        with(&|it| it.tool = Some("bash".into())),
-        ("e4 e5".into(), 2)
-    );
-    assert_eq!(
-        with(&|it| it.path = Some("zebra.rs".into())),
-        ("e2 e3".into(), 2)
-    );
-    let at = |id: &str| tree.find(id);
-    assert_eq!(with(&|it| it.branch = at("e6")), ("e1 e6 e7".into(), 3));
-    let day = |day: &str| Timestamp::parse(&format!("2026-01-{day}T00:00:00Z"));
-    assert_eq!(with(&|it| it.since = day("07")), ("e6 e7".into(), 2));
-    assert_eq!(with(&|it| it.before = day("03")), ("e1".into(), 1));
+    let path = tree.path(tree.leaf());
+    let context = build_context(&path, ContextRules::Own);
+    let request = ReadRequest {
+        entries: super::wanted(&path, &format!("e2@{}", rows.len())).expect("an entry"),
+        tokens: TokenCount(200),
+        access: wanted.access,
+        ..ReadRequest::default()
+    };
+    let text = recall_read(&path, &context, &request, &|| false)
+        .expect("read")
+        .to_text();
+    assert!(text.contains("\nNEEDLE-4711\nrow 1\n"), "{text}");
+}
+
+#[test]
+fn what_instructs_the_model_is_not_found() {
+    let system = json!({ "role": "system", "content": "You have the tool walrus." });
+    let tree = tree_of(&[system, user("the walrus")]);
+    assert_eq!(ids(&find(&tree, "walrus")), ["e2"]);
+    assert_eq!(find(&tree, "walrus").matching, 1);
 }
 
 #[test]
@@ -321,12 +448,12 @@ fn copies_and_repeated_reads_are_folded_to_the_newest() {
     let found = find(&tree, "walrus");
     assert_eq!(ids(&found), ["e2", "e6"]);
     assert_eq!(found.matching, 4);
-    let copies: Vec<usize> = found.found.iter().map(|it| it.copies).collect();
-    assert_eq!(copies, [1, 1]);
+    let copies: Vec<&str> = found.found.iter().map(|it| &*it.copies[0]).collect();
+    assert_eq!(copies, ["e1", "e4"]);
     let text = found.to_text(&request(Query::Words("")));
     assert!(
         text.contains(
-            "[e6] result of read: a.rs, 2026-01-07 10:00, in context, 1 older copies folded"
+            "[e6] result of read: a.rs, 2026-01-07 10:00, in context, 1 older copies folded, such as e4"
         ),
         "{text}"
     );
@@ -368,7 +495,7 @@ fn calls_are_shown_in_words_and_edits_as_differences() {
         call(
             "c1",
             "bash",
-            &json!({ "command": "cargo test --workspace" }),
+            &json!({ "command": "cargo test --workspace", "timeout": 60 }),
         ),
         call("c2", "edit", &edit),
         call("c3", "grep", &json!({ "pattern": "todo", "path": "src" })),
@@ -377,16 +504,22 @@ fn calls_are_shown_in_words_and_edits_as_differences() {
             "write",
             &json!({ "path": "b.rs", "content": "line one\nline two" }),
         ),
+        call(
+            "c5",
+            "read",
+            &json!({ "path": "c.rs", "offset": 40, "limit": 9 }),
+        ),
     ]);
     let texts =
-        ["e1", "e2", "e3", "e4"].map(|id| read(&tree, &[id], 0, 500).entries[0].text.clone());
+        ["e1", "e2", "e3", "e4", "e5"].map(|id| read(&tree, &[id], 0, 500).entries[0].text.clone());
     assert_eq!(
         texts,
         [
-            "bash: cargo test --workspace",
+            "bash: cargo test --workspace (timeout=60)",
             "edit: a.rs\n-    one();\n+    two();",
             "grep: path=src pattern=todo",
             "write: b.rs\nline one\nline two",
+            "read: c.rs (limit=9 offset=40)",
         ]
     );
 }
@@ -438,9 +571,7 @@ fn a_marker_of_the_user_excludes_the_session() {
         compaction("e2"),
         user("end"),
     ]);
-    let mut wanted = request(Query::Words("walrus"));
-    wanted.filters.place = Some(Place::OutOfContext);
-    let found = search(&tree, &wanted);
+    let found = find(&tree, "walrus");
     assert!(found.excluded && found.found.is_empty() && found.near.is_empty());
     let shown = read(&tree, &["e1"], 0, 500);
     assert!(shown.excluded && shown.entries.is_empty());
@@ -454,7 +585,7 @@ fn secrets_are_neither_found_nor_shown() {
     let tree = tree_of(&[user("the key is sk-walrus-123"), user("x")]);
     let clean: Clean<'_> = &|text| text.replace("sk-walrus-123", "[secret removed]");
     let mut wanted = request(Query::Words("sk-walrus-123"));
-    wanted.clean = Some(clean);
+    wanted.access.clean = Some(clean);
     assert_eq!(search(&tree, &wanted).matching, 0);
     wanted.query = Query::Words("key");
     let text = search(&tree, &wanted).to_text(&wanted);
@@ -547,21 +678,72 @@ fn entries_are_read_among_their_neighbours_in_pieces() {
     assert_eq!(next, piece.text.chars().count());
     let text = found.to_text();
     assert!(
-        text.contains(&format!("[{} chars left; offset {next}]", 15_000 - next)),
+        text.contains(&format!("[{} chars left: e3@{next}]", 15_000 - next)),
         "{text}"
     );
     assert!(ScriptAware.text(&text) <= TokenCount(400));
-    let path = tree.path(tree.leaf());
-    let context = build_context(&path, ContextRules::Own);
-    let rest = ReadRequest {
-        entries: vec![tree.find("e3").expect("an entry")],
-        offset: 14_991,
-        tokens: TokenCount(200),
-        ..ReadRequest::default()
-    };
-    let rest = recall_read(&path, &context, &rest, &|| false).expect("an answer");
+    let rest = read(&tree, &["e3@14991"], 0, 200);
     assert_eq!(rest.entries[0].text, " of text\n");
     assert_eq!(rest.entries[0].next_offset, None);
+}
+
+#[test]
+fn what_short_entries_leave_of_the_budget_is_for_long_ones() {
+    let words = |count: usize| "some words of text ".repeat(count);
+    let tree = tree_of(&[
+        user("short"),
+        user(&words(150)),
+        user("short too"),
+        user("brief"),
+        call("c", "bash", &json!({ "command": "make" })),
+        result(
+            "c",
+            "bash",
+            &format!("{}the error is at the end", words(2000)),
+        ),
+    ]);
+    let found = read(&tree, &["e1", "e2", "e3", "e4"], 0, 1000);
+    let whole = found.entries.iter().all(|it| it.next_offset.is_none());
+    assert!(whole, "{}", found.to_text());
+    // The entry that was asked for comes before its neighbours.
+    let found = read(&tree, &["e2"], 1, 1000);
+    assert!(
+        found.entries[1].next_offset.is_none(),
+        "{}",
+        found.to_text()
+    );
+    // Of an output, the end is shown too.
+    let found = read(&tree, &["e6"], 0, 400);
+    let text = found.to_text();
+    assert!(
+        text.ends_with("the error is at the end") && text.contains("chars left out: e6@"),
+        "{text}"
+    );
+    // No entry stops just before its end.
+    for tokens in 100..1200 {
+        let found = read(&tree, &["e2"], 0, tokens);
+        let it = &found.entries[0];
+        let left = it.next_offset.map_or(0, |next| it.total_chars - next);
+        assert!(
+            left == 0 || left * 100 >= it.total_chars * 15,
+            "{tokens}: {left}"
+        );
+    }
+}
+
+#[test]
+fn ids_are_given_by_beginnings_and_ranges() {
+    let tree = tree_of(&[user("a"), assistant("b"), user("c"), assistant("d")]);
+    let shown = |text: &str| {
+        let found = read(&tree, &[text], 0, 1000).entries.into_iter();
+        found.map(|it| it.entry_id.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(shown("e2..e4"), ["e2", "e3", "e4"]);
+    assert_eq!(shown("[e3]..[e2]"), ["e2", "e3"]);
+    assert_eq!(shown(" [e1] "), ["e1"]);
+    let path = tree.path(tree.leaf());
+    assert!(wanted(&path, "e2..e9").unwrap_err().contains("e9"));
+    assert!(wanted(&path, "nope").is_err());
 }
 
 #[test]
@@ -575,7 +757,7 @@ fn a_search_stops_when_it_is_told_to() {
     let scan = search.scan(0..2, &|| false).expect("a scan");
     assert!(search.finish(vec![scan], &|| true).is_none());
     let read = ReadRequest {
-        entries: vec![tree.find("e1").expect("an entry")],
+        entries: super::wanted(&path, "e1").expect("an entry"),
         ..ReadRequest::default()
     };
     assert!(recall_read(&path, &context, &read, &|| true).is_none());
@@ -611,17 +793,28 @@ fn sessions_are_merged_by_score_and_copies_folded() {
     let first = tree_of(&[user("an old walrus"), user("x")]);
     let copy = tree_of(&[user("an old walrus"), user("the walrus walrus"), user("y")]);
     let wanted = request(Query::Words("walrus"));
-    let merged = search(&first, &wanted).merged(
-        vec![("other.jsonl".to_owned(), search(&copy, &wanted))],
-        &wanted,
-    );
-    let mut found: Vec<_> = merged
-        .found
-        .iter()
-        .map(|it| (&*it.entry_id, it.session.as_deref(), it.copies))
-        .collect();
+    let session = |id: &str| InSession {
+        agent: "pi".to_owned(),
+        id: id.to_owned(),
+        title: "animals".to_owned(),
+    };
+    let both = vec![
+        (session("one"), search(&first, &wanted)),
+        (session("two"), search(&copy, &wanted)),
+    ];
+    let merged = Recall::merged(both, &wanted);
+    let session = |it: &Recalled| {
+        it.session
+            .as_ref()
+            .map(|it| it.id.clone())
+            .unwrap_or_default()
+    };
+    let found = merged.found.iter().map(|it| (&*it.entry_id, session(it)));
+    let mut found: Vec<_> = found.collect();
     found.sort_unstable();
-    assert_eq!(found, [("e1", None, 1), ("e2", Some("other.jsonl"), 0)]);
+    assert_eq!(found, [("e1", "one".to_owned()), ("e2", "two".to_owned())]);
+    let text = merged.to_text(&wanted);
+    assert!(text.contains("in pi session two \"animals\""), "{text}");
     assert_eq!((merged.matching, merged.searched), (3, 5));
     assert!(ScriptAware.text(&merged.to_text(&wanted)) <= wanted.tokens);
 }
@@ -679,7 +872,7 @@ proptest! {
         // A filter makes the search read every entry.
         let fast = find(&tree, &word);
         let mut wanted = request(Query::Words(&word));
-        wanted.filters.role = Some(RecallRole::User);
+        wanted.filters.kind = Some(Kind::User);
         let slow = search(&tree, &wanted);
         prop_assert_eq!(fast.matching, slow.matching);
         let sorted = |recall: &Recall| {

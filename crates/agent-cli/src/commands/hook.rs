@@ -2,16 +2,17 @@
 //! how to get it back.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use compaction_core::{Profile, TokenCount, removed_outline};
+use compaction_core::{Profile, Removed, RemovedOutline, TokenCount, removed_outline};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionTree};
+use session_model::{EntryKind, SessionPath};
 
 use crate::commands::Outcome;
+use crate::commands::mcp::tools::RECALL;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
@@ -46,9 +47,15 @@ struct Input {
     session_id: Option<String>,
     transcript_path: Option<PathBuf>,
     hook_event_name: Option<String>,
+    /// Why a session starts.
+    source: Option<String>,
     /// What the user says now, where the event is one of every prompt.
     prompt: Option<String>,
 }
+
+/// What every answer says, so that a session which stores it shows that it was given.
+const LEAD: &str =
+    "They are on disk: before you say that something is unknown, ask again or guess,";
 
 pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
     let mut text = Vec::new();
@@ -69,15 +76,30 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
             return Err(Error::Usage(text.to_owned()));
         }
     };
+    let nothing = || Outcome::done(&json!({}), "{}\n".to_owned());
+    let is_claude = args.agent == "claude";
+    // A session that has said nothing yet has no file.
+    if !path.exists() || (is_claude && is_of_subagent(&path)) {
+        return Ok(nothing());
+    }
     let session = open_session(&path)?;
-    let is_repeated = input
-        .prompt
-        .as_ref()
-        .is_some_and(|prompt| has_asked_since(session.tree(), prompt));
-    let document = match removed_from(session.tree()) {
-        Some(removed) if !is_repeated => answer(&input, &removed),
-        _ => json!({}),
+    let tree = session.tree();
+    let path = tree.path(tree.leaf());
+    let is_repeated = input.prompt.is_some() && was_told(&path);
+    let is_compacting = is_claude && input.source.as_deref() == Some("compact");
+    let removed = match is_compacting && !ends_compacted(&path) {
+        true => Removed::AtLeaf,
+        false => Removed::ByNewest,
     };
+    let text = (!is_repeated)
+        .then(|| text_of(&args.agent, &path, removed))
+        .flatten();
+    let Some(text) = text else {
+        return Ok(nothing().of(ReadReport::of(&session, None)));
+    };
+    let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
+    let document =
+        json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
     let text = format!("{document}\n");
     // The format is of no use to an agent that wrote it.
     let mut report = session.report();
@@ -85,59 +107,89 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
     Ok(Outcome::done(&document, text).of(report))
 }
 
-fn answer(input: &Input, removed: &str) -> Value {
-    let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
-    json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": removed } })
+/// Returns whether a sub-agent of the session was compacted rather than the session: Claude Code names the session either
+/// way, and the transcript of the one that waits for the hook was written last.
+fn is_of_subagent(transcript: &Path) -> bool {
+    let written = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+    let own = written(transcript);
+    let folder = transcript.with_extension("").join("subagents");
+    let mut others = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    others.any(|entry| written(&entry.path()) > own)
 }
 
-/// Returns whether the user has said something between the newest compaction and `prompt`, so that it was reminded.
-fn has_asked_since(tree: &SessionTree, prompt: &str) -> bool {
-    let path = tree.path(tree.leaf());
-    let is_compaction = |index: &EntryIndex| tree.kind(*index) == EntryKind::Compaction;
-    let after = path.entries().iter().rev();
-    after
-        .take_while(|index| !is_compaction(index))
-        .filter_map(|index| tree.entry(*index).ok())
-        .any(|entry| match &entry.body {
-            EntryBody::Message(message) => match &**message {
-                AgentMessage::User(user) => {
-                    let words = user.words();
-                    !words.trim().is_empty() && words.trim() != prompt.trim()
-                }
-                _ => false,
-            },
-            _ => false,
-        })
+/// Returns whether nothing was said since the newest compaction. Claude Code writes the record of a compaction after its
+/// hooks have run, so that there the newest is an older one.
+fn ends_compacted(path: &SessionPath<'_>) -> bool {
+    let tree = path.tree();
+    let newest = path.newest(EntryKind::Compaction);
+    newest.is_some_and(|(place, _)| {
+        let mut after = path.entries()[place..].iter();
+        !after.any(|index| tree.kind(*index) == EntryKind::Message)
+    })
 }
 
-/// Returns what the newest compaction of a session took out of the context, in about [`ANSWER`] tokens; `None` where
-/// nothing was.
-fn removed_from(tree: &SessionTree) -> Option<String> {
+/// Returns whether the session stores an answer of this hook behind the newest compaction.
+fn was_told(path: &SessionPath<'_>) -> bool {
+    let newest = path.newest(EntryKind::Compaction);
+    let after = path
+        .entries()
+        .iter()
+        .skip(newest.map_or(0, |(place, _)| place + 1));
+    let mut entries = after.filter_map(|index| path.tree().entry(*index).ok());
+    entries.any(|entry| {
+        let mut messages = entry.messages().into_iter();
+        messages.any(|message| message.display_text().contains(LEAD))
+    })
+}
+
+/// Returns what a compaction took out of the context, in about [`ANSWER`] tokens; `None` where nothing was.
+fn text_of(agent: &str, path: &SessionPath<'_>, removed: Removed) -> Option<String> {
     let counter = Profile::Own.counter();
     let lead = |entries: usize, call: &Value| {
+        let what = match removed {
+            Removed::AtLeaf => format!("Up to {entries} entries leave"),
+            _ => format!("{entries} entries left"),
+        };
+        let tool = tool(agent);
         format!(
-            "{entries} entries left the context in this compaction. They are on disk: before you say that something is unknown, ask again or guess, call the tool `recall` of the server agent-cli with rare words, for example {call}.\n",
+            "{what} the context in this compaction. {LEAD} call the tool {tool} with rare words, for example {call}; without queries it shows what left.\n",
         )
     };
-    let taken = counter.text(&lead(1000, &json!({ "query": "x", "session": "x" })));
-    let removed = removed_outline(tree, ANSWER.saturating_sub(taken))?;
-    let is_plain = |path: &&String| {
+    let taken = counter.text(&lead(1000, &json!({ "queries": ["x"], "session": "x" })));
+    let outline = removed_outline(path, removed, ANSWER.saturating_sub(taken))?;
+    let RemovedOutline {
+        entries,
+        text: quotes,
+        changed,
+    } = outline;
+    let is_plain = |path: &String| {
         path.len() <= WORD
             && path
                 .chars()
                 .all(|c| c.is_alphanumeric() || "/._-".contains(c))
     };
-    let example = removed.changed.as_ref().filter(is_plain);
-    let mut call = json!({ "query": example.map_or("error", String::as_str) });
-    let id = tree.header().map(|header| header.id.as_str());
+    let example = changed.filter(is_plain);
+    let mut call = json!({ "queries": [example.as_deref().unwrap_or("error")] });
+    let id = path.tree().header().map(|header| header.id.as_str());
     if let Some(id) = id.filter(|id| id.len() <= WORD) {
         call["session"] = json!(id);
     }
-    let mut text = lead(removed.entries, &call);
-    if !removed.text.is_empty() {
+    let mut text = lead(entries, &call);
+    if !quotes.is_empty() {
         text.push_str("Of what left (lines behind > are quoted from the entry in brackets):\n");
-        text.push_str(&removed.text);
+        text.push_str(&quotes);
         text.push('\n');
     }
     Some(text)
+}
+
+/// Returns how an agent's model calls the tool that searches.
+fn tool(agent: &str) -> String {
+    let is_plugin = std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some();
+    match agent {
+        "claude" if is_plugin => format!("`mcp__plugin_agent-cli_agent-cli__{RECALL}`"),
+        "claude" | "qwen" => format!("`mcp__agent-cli__{RECALL}`"),
+        "opencode" | "pi" | "omp" => format!("`{RECALL}`"),
+        _ => format!("`{RECALL}` of the server agent-cli"),
+    }
 }

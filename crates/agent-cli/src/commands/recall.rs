@@ -1,39 +1,43 @@
 //! `recall`: finds again what was said, on every branch, also what a compaction took out of the context, and reads it.
 
+use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use compaction_core::TokenCount;
-use serde_json::json;
 use session_model::text::clean_lines;
-use session_model::{EntryIndex, Timestamp, build_context};
-use session_recall::{
-    Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters, RecallRead,
-    RecallRequest, RecallRole, recall_read, usual_read_tokens,
-};
+use session_recall::{Access, InSession, Moment, QUOTED, Query, RecallFilters, RecallRequest};
 
 use crate::cancel;
 use crate::commands::Outcome;
 use crate::commands::sessions::SessionDirArgs;
 use crate::error::Error;
-use crate::files::open_session;
-use crate::options::{Global, SessionArgs};
-use crate::stores::{finder, is_same};
+use crate::files::{ReadSession, open_session};
+use crate::options::{Global, named_leaf};
+use crate::stores::{self, finder, is_same};
 use crate::ui::{BOLD, DIM, styled};
-use agent_session::tools::recalling::{Search, pattern, search, time};
-use session_store::SessionFile;
+use agent_session::tools::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
+use session_finder::{AGENTS, OWN};
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.
+///
+/// Without words it is an outline of what is out of the context; with filters alone all that they let through.
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "agent-cli recall [OPTIONS] <SESSION> [WORDS]...\n       agent-cli recall [OPTIONS] --scope all [WORDS]..."
+)]
 pub struct RecallArgs {
-    #[command(flatten)]
-    pub session: SessionArgs,
-    /// Distinctive words, exact names or error texts, the best matches first; with --regex a pattern. Words that begin
-    /// with - go behind --.
-    #[arg(required_unless_present = "read", allow_negative_numbers = true)]
+    /// The session, then distinctive words, exact names, error texts or an id, the best matches first. Quoted words must be
+    /// there as they are. Words that begin with - go behind --. With --scope no session needs to be named.
+    #[arg(value_name = "SESSION] [WORDS", allow_negative_numbers = true)]
+    pub words: Vec<OsString>,
+    /// Stand at this entry instead of the last one; `root` is before everything.
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+    /// Look for this, too, with an answer of its own.
+    #[arg(long, value_name = "WORDS")]
     pub query: Vec<String>,
-    /// The query is a regular expression.
+    /// The queries are regular expressions.
     #[arg(long)]
     pub regex: bool,
     /// Which sessions are searched: with project and all also others, of every agent.
@@ -41,40 +45,31 @@ pub struct RecallArgs {
     pub scope: ScopeArg,
     #[command(flatten)]
     pub sessions: SessionDirArgs,
-    /// Search only entries that stand there.
-    #[arg(long, value_enum, default_value_t)]
-    pub place: PlaceArg,
-    /// Search only what this role wrote.
-    #[arg(long, value_enum)]
-    pub role: Option<RoleArg>,
+    /// Search only entries of this kind.
+    #[arg(long, value_parser = KINDS.map(|(name, _)| name))]
+    pub kind: Option<String>,
     /// Search only calls of this tool and their results.
     #[arg(long, value_name = "NAME")]
     pub tool: Option<String>,
-    /// Search only what names this file, and results of calls that do.
+    /// Search only calls on this file and their results, the newest first.
     #[arg(long, value_name = "FILE")]
-    pub path: Option<String>,
-    /// Search only the branch of this entry.
-    #[arg(long, value_name = "ID")]
-    pub branch: Option<String>,
-    /// Search only what was written on this date or later; 2026-01-31 or 2026-01-31T10:00:00Z.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub since: Option<Timestamp>,
-    /// Search only what was written before this date.
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub before: Option<Timestamp>,
+    pub file: Option<String>,
+    /// Search only from then on: 2026-01-31, 2026-01-31T10:00:00Z, the id of an entry, or `compaction 2`.
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Search only before then.
+    #[arg(long, value_name = "WHEN")]
+    pub before: Option<String>,
     /// The most entries that are shown.
     #[arg(long, value_name = "N", default_value = "8")]
     pub limit: NonZeroUsize,
-    /// Read these entries instead of searching; IDs are comma-separated.
+    /// Read these entries instead of searching: ID, ID@CHARACTER to begin there, or ID..ID; comma-separated.
     #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with_all = SEARCHING)]
     pub read: Vec<String>,
     /// With --read: also show so many entries before and after.
     #[arg(long, value_name = "N", default_value = "0")]
     pub around: usize,
-    /// With --read: skip this many characters.
-    #[arg(long, value_name = "N")]
-    pub offset: Option<usize>,
-    /// The most tokens that are printed: 1000 of a search or an entry, 500 for each further entry.
+    /// The most tokens that are printed: 1000 for a query or an entry, 500 for each further one, at most 2000.
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
     /// The answer is for a model that calls tools.
@@ -83,13 +78,9 @@ pub struct RecallArgs {
 }
 
 /// The arguments that do not go with reading.
-const SEARCHING: [&str; 10] = [
-    "query", "regex", "scope", "place", "role", "tool", "path", "branch", "since", "before",
+const SEARCHING: [&str; 8] = [
+    "query", "regex", "scope", "kind", "tool", "file", "since", "before",
 ];
-
-/// The default size of a search's answer, in tokens, and the smallest one.
-const SEARCH_TOKENS: u64 = 1000;
-const LEAST_TOKENS: u64 = 200;
 
 /// Which sessions are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -97,182 +88,189 @@ pub enum ScopeArg {
     /// This one.
     #[default]
     Session,
-    /// Those of its project: a folder, or a repository with its work trees.
+    /// Those of the project: a folder, or a repository with its work trees.
     Project,
     /// All.
     All,
 }
 
-/// Where entries stand that are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum PlaceArg {
-    /// Everywhere.
-    #[default]
-    Any,
-    /// Out of the context, on this branch.
-    OutOfContext,
-    /// In the context.
-    InContext,
-    /// On other branches.
-    OtherBranch,
+impl RecallArgs {
+    /// Returns the session and the words.
+    fn split(&self) -> (Option<PathBuf>, Vec<String>) {
+        let first = self.words.first().map(PathBuf::from);
+        let session = first.filter(|path| self.scope == ScopeArg::Session || names_session(path));
+        let words = self.words.iter().skip(usize::from(session.is_some()));
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        (session, words.collect())
+    }
 }
 
-/// Who wrote what is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum RoleArg {
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-    /// Tools, and commands of the user.
-    Tool,
-    /// Summaries of compactions and branches.
-    Summary,
+/// Returns whether an argument can only be a session: a file, or `newest`, or what begins with the name of an agent.
+fn names_session(path: &Path) -> bool {
+    let name = path.to_str().unwrap_or_default();
+    let agent = name.split_once(':').map(|(agent, _)| agent);
+    let is_agent = |agent: &str| agent == OWN || AGENTS.iter().any(|known| known.name == agent);
+    name == "newest"
+        || agent.is_some_and(is_agent)
+        || path.is_file()
+        || stores::names_session(path)
 }
 
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = open_session(&args.session.session)?;
-    let outcome = match args.read.is_empty() {
-        false => read(&session, args, global)?,
-        true => find(&session, args, global)?,
-    };
-    Ok(outcome.of(session.report()))
-}
-
-fn entry(session: &SessionFile, id: &str) -> Result<EntryIndex, Error> {
-    let found = session.tree().find_by_beginning(id.trim());
-    found.map_err(|error| Error::Usage(format!("{error}; search for words to find ids")))
-}
-
-fn tokens(args: &RecallArgs, usual: u64) -> TokenCount {
-    TokenCount(args.max_tokens.unwrap_or(usual).max(LEAST_TOKENS))
-}
-
-fn is_cancelled() -> bool {
-    cancel::is_cancelled()
-}
-
-fn read(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
-    let tree = session.tree();
-    let entries = args.read.iter().map(|id| entry(session, id));
-    let request = ReadRequest {
-        entries: entries.collect::<Result<_, _>>()?,
-        around: args.around,
-        offset: args.offset.unwrap_or(0),
-        tokens: tokens(args, usual_read_tokens(args.read.len()).0),
-        clean: Some(&|text| global.output_filter().text(text)),
-    };
-    let path = tree.path(args.session.leaf(tree)?);
-    let context = build_context(&path, global.profile().context_rules());
-    let read: RecallRead =
-        recall_read(&path, &context, &request, &is_cancelled).ok_or(Error::Cancelled)?;
-    Ok(Outcome::done(&read, for_people(&read.to_text())))
-}
-
-fn find(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
-    let leaf = args.session.leaf(session.tree())?;
-    if args.offset.is_some() || args.around > 0 {
-        let goes_with = "--offset and --around go with --read, which reads entries; leave them out";
-        return Err(Error::Usage(goes_with.to_owned()));
+    let (named, words) = args.split();
+    if args.scope == ScopeArg::Session && named.is_none() {
+        let text = "name a session, newest or AGENT:newest, then the words; or --scope all";
+        return Err(Error::Usage(text.to_owned()));
     }
-    if args.branch.is_some() && args.scope != ScopeArg::Session {
-        let goes_with = "--branch names an entry of one session; leave out --scope";
-        return Err(Error::Usage(goes_with.to_owned()));
+    if !args.read.is_empty() && !words.is_empty() {
+        let text = "--read reads entries and searches for nothing; leave out the words";
+        return Err(Error::Usage(text.to_owned()));
     }
-    let text = args.query.join(" ");
-    if text.trim().is_empty() {
-        let words = "the words to look for are empty; give some, or --read to read an entry";
-        return Err(Error::Usage(words.to_owned()));
+    if args.around > 0 && args.read.is_empty() {
+        let text = "--around goes with --read, which reads entries; leave it out";
+        return Err(Error::Usage(text.to_owned()));
     }
-    let pattern = match args.regex {
-        false => None,
-        true => Some(Search::new(pattern(&text).map_err(Error::Usage)?)),
+    let session = named.as_deref().map(open_session).transpose()?;
+    let clean = |text: &str| global.output_filter().text(text);
+    let access = Access {
+        clean: Some(&clean),
+        outputs: Some(&kept_output),
     };
-    let matches = |text: &str| {
-        pattern.as_ref().map_or(Matches::default(), |search| {
-            search.matches(text, is_cancelled)
-        })
-    };
-    let request = RecallRequest {
-        query: match args.regex {
-            true => Query::Pattern(&matches),
-            false => Query::Words(&text),
-        },
-        filters: filters(session, args)?,
-        entries: args.limit.get(),
-        tokens: tokens(args, SEARCH_TOKENS),
-        except: None,
-        clean: Some(&|text| global.output_filter().text(text)),
-        hints: match args.for_tools {
-            true => Hints {
-                read: "recall_read reads one",
-                anywhere: "place any",
-            },
-            false => Hints {
-                read: "recall SESSION --read ID reads one",
-                anywhere: "--place any",
-            },
-        },
-    };
-    let rules = global.profile().context_rules();
-    let found = search(session.tree(), leaf, rules, &request, &is_cancelled);
-    let mut found: Recall = found.ok_or(Error::Cancelled)?;
-    if args.scope != ScopeArg::Session {
-        let mut others = Vec::new();
-        for path in other_sessions(session, args)? {
-            // One that cannot be opened, or that is locked, hides no other.
-            let Ok(other) = open_session(&path) else {
-                cancel::check()?;
-                continue;
-            };
-            let tree = other.tree();
-            let part = search(tree, tree.leaf(), rules, &request, &is_cancelled);
-            let name = path.to_string_lossy().into_owned();
-            others.push((name, part.ok_or(Error::Cancelled)?));
+    let asked = match (&session, args.read.is_empty()) {
+        (Some(session), false) => {
+            let at = at(session, args, global)?;
+            let path = at.tree.path(at.leaf);
+            let count = args.read.len();
+            let tokens = answer_tokens(args.max_tokens, count, u64::MAX);
+            let stop = cancel::is_cancelled;
+            let read = read(at, &path, &args.read, args.around, tokens, access, &stop);
+            let wrong = |error| Error::Usage(format!("{error}; search for words to find ids"));
+            let read = read.map_err(wrong)?.ok_or(Error::Cancelled)?;
+            Outcome::done(&read, for_people(&read.to_text()))
         }
-        found = found.merged(others, &request);
-    }
-    let text = found.to_text(&request);
-    if found.found.is_empty() {
-        let reason = text.trim_start_matches(QUOTED).trim().trim_end_matches('.');
-        return Ok(Outcome::nothing_to_do(clean_lines(reason), json!(found)));
-    }
-    Ok(Outcome::done(&found, for_people(&text)))
+        _ => find(session.as_ref(), words, args, access, global)?,
+    };
+    Ok(match session {
+        Some(session) => asked.of(session.report()),
+        None => asked,
+    })
 }
 
-/// Returns the other sessions that are searched too, the last written first.
-fn other_sessions(session: &SessionFile, args: &RecallArgs) -> Result<Vec<PathBuf>, Error> {
-    let header = session.tree().header();
-    let cwd = header.map_or("", |header| header.cwd.as_str());
-    let folder = (args.scope == ScopeArg::Project).then_some(Path::new(cwd));
+fn at<'a>(session: &'a ReadSession, args: &RecallArgs, global: &Global) -> Result<At<'a>, Error> {
+    let tree = session.tree();
+    Ok(At {
+        tree,
+        leaf: named_leaf(tree, args.leaf.as_deref())?,
+        rules: global.profile().context_rules(),
+    })
+}
+
+fn find(
+    session: Option<&ReadSession>,
+    words: Vec<String>,
+    args: &RecallArgs,
+    access: Access<'_>,
+    global: &Global,
+) -> Result<Outcome, Error> {
+    let words = (!words.is_empty()).then(|| words.join(" "));
+    let queries: Vec<String> = words.into_iter().chain(args.query.clone()).collect();
+    if queries.iter().any(|query| query.trim().is_empty()) {
+        let text = "the words to look for are empty; give some, or --read to read an entry";
+        return Err(Error::Usage(text.to_owned()));
+    }
+    let own = session
+        .map(|session| at(session, args, global))
+        .transpose()?;
+    let tokens = answer_tokens(args.max_tokens, queries.len(), u64::MAX);
+    let asking = Asking {
+        queries,
+        is_regex: args.regex,
+        request: RecallRequest {
+            query: Query::All,
+            filters: filters(own.filter(|_| args.scope == ScopeArg::Session), args)?,
+            entries: args.limit.get(),
+            tokens,
+            except: None,
+            access,
+            hint: match args.for_tools {
+                true => "recall_read reads them by id",
+                false => "recall SESSION --read ID reads one",
+            },
+        },
+    };
+    let stop = cancel::is_cancelled;
+    let answers = match own.filter(|_| args.scope == ScopeArg::Session) {
+        Some(own) => asking.of_session(own, &stop),
+        None if asking.is_outline() => {
+            let text = "give words or filters to search several sessions";
+            return Err(Error::Usage(text.to_owned()));
+        }
+        None => {
+            let all = sessions(session, args)?.into_iter();
+            let open = |path: &PathBuf| open_session(path).ok();
+            let rules = global.profile().context_rules();
+            asking.of_sessions(all, open, |opened| opened.tree(), rules, &stop)
+        }
+    };
+    let answers = answers.map_err(Error::Usage)?.ok_or(Error::Cancelled)?;
+    let (text, document) = (asking.text(&answers), asking.document(&answers));
+    if answers.iter().all(Answer::is_empty) {
+        let reason = text.trim_start_matches(QUOTED).trim().trim_end_matches('.');
+        return Ok(Outcome::nothing_to_do(clean_lines(reason), document));
+    }
+    Ok(Outcome::done(&document, for_people(&text)))
+}
+
+/// Returns the sessions that are searched, the named one first, then the last written.
+fn sessions(
+    session: Option<&ReadSession>,
+    args: &RecallArgs,
+) -> Result<Vec<(InSession, PathBuf)>, Error> {
+    let header = session.and_then(|session| session.tree().header());
+    let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
+    let cwd = header.map_or(here, |header| PathBuf::from(&header.cwd));
+    let folder = (args.scope == ScopeArg::Project).then_some(&*cwd);
     let finder = finder(args.sessions.session_dir.as_deref())?;
     let found = finder.list(None, folder)?.into_iter();
-    let paths = found.filter(|found| found.row.persisted);
-    let paths = paths.map(|found| PathBuf::from(found.row.locator));
-    Ok(paths.filter(|path| !is_same(path, &session.path)).collect())
+    let found = found.filter(|found| found.row.persisted).map(|found| {
+        let row = found.row;
+        let named = InSession {
+            agent: found.agent.to_owned(),
+            id: row.id,
+            title: row.name.or(row.first_prompt).unwrap_or_default(),
+        };
+        (named, PathBuf::from(row.locator))
+    });
+    let mut all: Vec<(InSession, PathBuf)> = found.collect();
+    if let Some(session) = session {
+        if !all.iter().any(|(_, path)| is_same(path, &session.path)) {
+            let named = InSession {
+                agent: OWN.to_owned(),
+                id: header.map_or_else(String::new, |header| header.id.clone()),
+                title: session.tree().name().unwrap_or_default(),
+            };
+            all.insert(0, (named, session.path.clone()));
+        }
+    }
+    Ok(all)
 }
 
-fn filters(session: &SessionFile, args: &RecallArgs) -> Result<RecallFilters, Error> {
-    let branch = args.branch.as_ref();
+/// Returns the filters; only a session that is searched alone has ids and compactions.
+fn filters(own: Option<At<'_>>, args: &RecallArgs) -> Result<RecallFilters, Error> {
+    let path = own.map(|own| own.tree.path(own.leaf));
+    let moment = |key: &str, text: &Option<String>| {
+        let parsed = text.as_ref().map(|text| Moment::parse(text, path.as_ref()));
+        let parsed = parsed.transpose();
+        parsed.map_err(|error| Error::Usage(format!("--{key}: {error}")))
+    };
+    let kind = args.kind.as_ref();
+    let kind = kind.and_then(|kind| KINDS.iter().find(|(name, _)| name == kind));
     Ok(RecallFilters {
-        place: match args.place {
-            PlaceArg::Any => None,
-            PlaceArg::OutOfContext => Some(Place::OutOfContext),
-            PlaceArg::InContext => Some(Place::InContext),
-            PlaceArg::OtherBranch => Some(Place::OtherBranch),
-        },
-        role: args.role.map(|role| match role {
-            RoleArg::User => RecallRole::User,
-            RoleArg::Assistant => RecallRole::Assistant,
-            RoleArg::Tool => RecallRole::Tool,
-            RoleArg::Summary => RecallRole::Summary,
-        }),
+        kind: kind.map(|(_, kind)| *kind),
         tool: args.tool.clone(),
-        path: args.path.clone(),
-        branch: branch.map(|id| entry(session, id)).transpose()?,
-        since: args.since,
-        before: args.before,
+        file: args.file.clone(),
+        since: moment("since", &args.since)?,
+        before: moment("before", &args.before)?,
     })
 }
 

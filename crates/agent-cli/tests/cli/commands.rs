@@ -86,8 +86,8 @@ fn help() {
                    events on standard output, a JSON object a line (docs/reference/rpc.md)
       acp          Serve editors such as Zed: sessions by the Agent Client Protocol, on standard input
                    and output
-      mcp          Serve recall, loss reports and plans to other agents, by the Model Context Protocol
-                   on standard input and output
+      mcp          Serve recall to other agents, by the Model Context Protocol on standard input and
+                   output
       setup        Give another agent recall: register the server of `mcp` and the hook that runs after
                    a compaction, or write an extension
       hook         Answer the hook of another agent: what a compaction took out of its context. `setup`

@@ -281,21 +281,95 @@ fn a_hook_tells_what_a_compaction_removed() {
         "{after}"
     );
     assert!(text.len() <= 1200, "300 tokens: {}", text.len());
-    assert_eq!(told("long.jsonl"), json!({}), "nothing was compacted");
-    let fixture = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../session-import/tests/fixtures/claude-compaction.jsonl"
-    );
-    let foreign = told(fixture);
-    let text = foreign["hookSpecificOutput"]["additionalContext"]
-        .as_str()
-        .unwrap_or_default();
-    assert!(text.starts_with("7 entries left the context"), "{foreign}");
     assert_snapshot!(env.run_on(b"oops", &["hook", "claude"]), @r#"
     exit 2
     --- stderr
     error: standard input is no JSON of a hook: expected value at line 1 column 1
     "#);
+}
+
+/// Writes a transcript of Claude Code without the record of a compaction that runs now; returns what the hook says of it.
+fn compacting(env: &TestEnv, source: &str) -> String {
+    let fixture = include_str!("../../../session-import/tests/fixtures/claude-compaction.jsonl");
+    let file = env.home().join(".claude/projects/-work/77ab.jsonl");
+    if !file.exists() {
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(&file, fixture).expect("written");
+    }
+    let input =
+        json!({ "transcript_path": file, "hook_event_name": "SessionStart", "source": source });
+    let told = env.run_on(input.to_string().as_bytes(), &["hook", "claude"]);
+    let told: Value = serde_json::from_str(&told.success()).expect("JSON");
+    let text = &told["hookSpecificOutput"]["additionalContext"];
+    text.as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn claude_code_is_told_what_leaves_in_the_compaction_that_runs() {
+    let env = TestEnv::new();
+    let file = env.home().join(".claude/projects/-work/77ab.jsonl");
+    // What was said since the newest compaction on disk leaves in the one that runs now.
+    let now = compacting(&env, "compact");
+    assert!(now.starts_with("Up to "), "{now}");
+    assert!(now.contains("`mcp__agent-cli__recall`"), "{now}");
+    let earlier = compacting(&env, "resume");
+    assert!(
+        earlier.starts_with("7 entries left the context"),
+        "{earlier}"
+    );
+    // The first compaction of a session is no different.
+    let text = std::fs::read_to_string(&file).expect("read");
+    let before: String = text
+        .lines()
+        .take_while(|line| !line.contains("compact_boundary"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(&file, before).expect("written");
+    assert!(compacting(&env, "compact").starts_with("Up to "));
+    assert_eq!(compacting(&env, "resume"), "");
+    // A sub-agent's compaction takes nothing out of the session.
+    let agents = env.home().join(".claude/projects/-work/77ab/subagents");
+    std::fs::create_dir_all(&agents).expect("made");
+    let later = std::fs::metadata(&file)
+        .expect("about")
+        .modified()
+        .expect("a time");
+    let agent = std::fs::File::create(agents.join("agent-1.jsonl")).expect("made");
+    agent
+        .set_modified(later + std::time::Duration::from_secs(1))
+        .expect("set");
+    assert_eq!(compacting(&env, "compact"), "");
+    std::fs::remove_file(&file).expect("removed");
+    let input = json!({ "transcript_path": file, "prompt": "hello" }).to_string();
+    let none = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
+    assert_eq!(none, "{}\n");
+}
+
+#[test]
+fn setup_follows_the_variable_of_claude_code_and_shows_what_its_model_will_see() {
+    let env = TestEnv::new();
+    let moved = env.path("claude");
+    let run = |arguments: &[&str]| {
+        let mut command = env.command(env!("CARGO_BIN_EXE_agent-cli"));
+        env.output(command.args(arguments).env("CLAUDE_CONFIG_DIR", &moved))
+            .success()
+    };
+    let told = run(&["setup", "claude"]);
+    assert!(
+        told.contains(
+            "checked: the server starts, and the model sees recall, recall_read (about 3"
+        ),
+        "{told}"
+    );
+    assert!(moved.join(".claude.json").exists() && moved.join("settings.json").exists());
+    assert!(!env.home().join(".claude.json").exists());
+    // A program of another name and path is recognized.
+    let settings = std::fs::read_to_string(moved.join("settings.json")).expect("read");
+    let other = settings.replace("agent-cli hook claude", "agent-cli-0.1 hook claude");
+    assert_ne!(other, settings);
+    std::fs::write(moved.join("settings.json"), other).expect("written");
+    run(&["setup", "claude", "--undo"]);
+    assert_eq!(files_in(&moved).len(), 0);
 }
 
 #[test]
@@ -329,15 +403,25 @@ fn a_hook_of_every_prompt_tells_once() {
         let output = env.run_on(input.to_string().as_bytes(), &["hook", "gemini"]);
         serde_json::from_str::<Value>(&output.success()).expect("JSON")
     };
-    assert_eq!(told("go on"), json!({}), "\"and now?\" was said since");
-    let first = &told("and now?")["hookSpecificOutput"];
-    assert_eq!(first["hookEventName"], "BeforeAgent");
-    assert!(
-        first["additionalContext"]
-            .to_string()
-            .contains("left the context"),
-        "{first}"
-    );
+    for prompt in ["and now?", "go on"] {
+        let first = &told(prompt)["hookSpecificOutput"];
+        assert_eq!(first["hookEventName"], "BeforeAgent");
+        let text = first["additionalContext"].as_str().unwrap_or_default();
+        assert!(text.contains("left the context"), "{first}");
+    }
+    // gemini-cli stores what it was told with the message of the user.
+    let text = std::fs::read_to_string(fixture).expect("read");
+    let stored = "They are on disk: before you say that something is unknown, ask again or guess,";
+    let path = env.path("told.jsonl");
+    std::fs::write(
+        &path,
+        text.replace("and now?", &format!("and now? {stored}")),
+    )
+    .expect("written");
+    let input =
+        json!({ "transcript_path": path, "hook_event_name": "BeforeAgent", "prompt": "go on" });
+    let again = env.run_on(input.to_string().as_bytes(), &["hook", "gemini"]);
+    assert_eq!(again.success(), "{}\n");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The tools that look into the session itself: the list of what is to be done, and finding again what was said.
 
+pub mod asking;
 mod earlier;
 mod recall;
 pub mod recalling;

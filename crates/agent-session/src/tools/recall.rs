@@ -1,39 +1,31 @@
 //! `recall` and `recall_read`: finding again what was said in this session, on every branch, also what a compaction
 //! took out of the context, and reading it.
 
-use compaction_core::{Profile, TokenCount};
+use compaction_core::Profile;
 use llm_providers::{BoxFuture, CancellationToken, Redactor};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
-use session_model::{EntryIndex, Timestamp, build_context};
-use session_recall::{
-    Hints, Matches, Place, Query, ReadRequest, Recall, RecallFilters, RecallRead, RecallRequest,
-    RecallRole, recall_read, usual_read_tokens,
-};
+use session_model::{EntryIndex, TokenCount};
+use session_recall::{Access, Kind, Moment, Query, RecallFilters, RecallRead, RecallRequest};
 
+use super::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
 use super::earlier::earlier;
-use super::recalling::{Search, pattern, search, time};
 use agent_tools::text::clip_line;
 use agent_tools::{Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
 /// How many entries are shown when the call says nothing, and at most.
 const ENTRIES: usize = 8;
-pub(super) const MOST_ENTRIES: usize = 30;
+const MOST_ENTRIES: usize = 30;
 
-/// The least that an answer may take, in tokens.
-const LEAST_TOKENS: u64 = 200;
-
-/// What an answer of a search takes when the call says nothing, and at most, in tokens.
-const SEARCH_TOKENS: u64 = 1000;
+/// What an answer takes at most, in tokens.
 const MOST_SEARCH_TOKENS: u64 = 4000;
-
-/// The most for reading.
 const MOST_READ_TOKENS: u64 = 8000;
 
-/// The most entries that one call reads.
-const MOST_IDS: usize = 5;
+/// The most queries and the most ids of one call.
+const MOST_QUERIES: usize = 8;
+const MOST_IDS: usize = 20;
 
 /// The longest query, in bytes.
 const QUERY: usize = 2000;
@@ -60,59 +52,57 @@ pub(crate) struct RecallReadTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SearchArguments {
-    pub(super) query: String,
-    /// query is a pattern
-    pub(super) regex: Option<bool>,
-    #[serde(default)]
-    place: PlaceArgument,
-    #[serde(default)]
-    role: RoleArgument,
+struct SearchArguments {
+    /// each of rare words, "a phrase", or an id
+    #[serde(default, alias = "query", deserialize_with = "one_or_many")]
+    queries: Vec<String>,
+    /// queries are patterns
+    regex: Option<bool>,
+    kind: Option<KindArgument>,
     tool: Option<String>,
-    path: Option<String>,
-    /// id of an entry on it
-    branch: Option<String>,
-    /// date
+    /// calls on it
+    file: Option<String>,
+    /// date, id or compaction N
     since: Option<String>,
     before: Option<String>,
-    /// default 8, at most 30
     limit: Option<usize>,
-    /// default 1000, at most 4000
     max_tokens: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum PlaceArgument {
-    Any,
-    #[default]
-    OutOfContext,
-    InContext,
-    OtherBranch,
-}
-
-#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum RoleArgument {
-    #[default]
-    Any,
+enum KindArgument {
     User,
     Assistant,
-    Tool,
+    Call,
+    Result,
+    Error,
     Summary,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadArguments {
-    /// up to 5
+    /// ID, ID@CHARACTER, or ID..ID
+    #[serde(deserialize_with = "one_or_many")]
     ids: Vec<String>,
     /// also so many entries before and after
     around: Option<usize>,
-    /// character to begin at
-    offset: Option<usize>,
-    /// default 1000, at most 8000
     max_tokens: Option<u64>,
+}
+
+/// Reads a list of texts, or one.
+fn one_or_many<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Texts {
+        One(String),
+        Many(Vec<String>),
+    }
+    Ok(match Texts::deserialize(from)? {
+        Texts::One(text) => vec![text],
+        Texts::Many(texts) => texts,
+    })
 }
 
 impl Tool for RecallTool {
@@ -122,8 +112,7 @@ impl Tool for RecallTool {
 
     fn description(&self) -> &str {
         "Searches this whole session, also what was summarized or left on other branches. Use it before saying that \
-         something is unknown or asking the user again. Give distinctive words, exact names, paths or error texts. \
-         Then read with recall_read."
+         something is unknown or asking the user again. Without queries: an outline of what left the context."
     }
 
     fn parameters(&self) -> Value {
@@ -214,88 +203,72 @@ fn run<'a, A: Send + 'static>(
 
 impl SearchArguments {
     fn check(&self) -> Result<(), String> {
-        if self.query.trim().is_empty() {
-            return Err("query: is empty; give the words to look for".to_owned());
+        if self.queries.len() > MOST_QUERIES {
+            let count = self.queries.len();
+            return Err(format!(
+                "queries: {count} given; give at most {MOST_QUERIES}"
+            ));
         }
-        if self.query.len() > QUERY {
+        if self.queries.iter().any(|query| query.trim().is_empty()) {
+            return Err("queries: one is empty; give the words to look for".to_owned());
+        }
+        if self.queries.iter().any(|query| query.len() > QUERY) {
             let long = "a few distinctive words are enough";
-            return Err(format!("query: is longer than {QUERY} bytes; {long}"));
+            return Err(format!("queries: one is longer than {QUERY} bytes; {long}"));
         }
         Ok(())
     }
 
-    fn place(&self) -> Option<Place> {
-        match self.place {
-            PlaceArgument::Any => None,
-            PlaceArgument::OutOfContext => Some(Place::OutOfContext),
-            PlaceArgument::InContext => Some(Place::InContext),
-            PlaceArgument::OtherBranch => Some(Place::OtherBranch),
-        }
-    }
-
-    pub(super) fn role(&self) -> Option<RecallRole> {
-        match self.role {
-            RoleArgument::Any => None,
-            RoleArgument::User => Some(RecallRole::User),
-            RoleArgument::Assistant => Some(RecallRole::Assistant),
-            RoleArgument::Tool => Some(RecallRole::Tool),
-            RoleArgument::Summary => Some(RecallRole::Summary),
-        }
+    fn kind(&self) -> Option<Kind> {
+        self.kind.map(|kind| KINDS[kind as usize].1)
     }
 }
 
 /// What a call looks into.
-pub(super) struct Look {
+struct Look {
     history: std::sync::Arc<History>,
-    pub(super) cancel: CancellationToken,
-    pub(super) redactor: std::sync::Arc<Redactor>,
+    cancel: CancellationToken,
+    redactor: std::sync::Arc<Redactor>,
 }
 
 impl Look {
-    fn find(&self, id: &str) -> Result<EntryIndex, String> {
-        let id = id.trim().trim_matches(['[', ']']);
-        let found = self.history.tree.find_by_beginning(id);
-        found.map_err(|error| {
-            let error = error.to_string();
-            let error = clip_line(&error, ERROR_CHARS);
-            format!("{error}; search with recall to find ids")
-        })
+    fn at(&self) -> At<'_> {
+        At {
+            tree: &self.history.tree,
+            leaf: self.history.leaf,
+            rules: Profile::Own.context_rules(),
+        }
     }
 
     fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, String> {
-        // Summaries name entries; whoever searches for such an id means the entry.
-        let named = ReadArguments {
-            ids: vec![arguments.query.clone()],
-            around: None,
-            offset: None,
-            max_tokens: arguments.max_tokens,
-        };
-        if let Ok(output) = self.read(&named) {
-            return Ok(output);
-        }
-        let Some((mut text, details)) = self.search_entries(arguments, arguments.place())? else {
+        // The answer whose call this is holds the very words.
+        let path = self.history.tree.path(self.history.leaf);
+        let asks = path.entries().last().copied();
+        let Some((mut text, answers)) = self.ask(arguments, asks)? else {
             return Ok(ToolOutput::cancelled());
         };
-        let mut sessions = vec![self.history.clone()];
-        if arguments.place() != Some(Place::InContext) {
-            for history in earlier(&self.history) {
-                let look = self.into(&history);
-                // All of it is out of the context, and an id of this session names no branch of that one.
-                if let Ok(Some((found, details))) = look.search_entries(arguments, None)
-                    && details["matching"] != 0
-                {
-                    let id = history.tree.header().map_or("", |header| &header.id);
-                    text.push_str(&format!(
-                        "\n\nIn session {id}, which this one continues:\n{found}"
-                    ));
-                }
-                sessions.push(history);
-            }
-            for history in sessions {
-                text.push_str(&self.search_outputs(arguments, &history)?);
+        for history in earlier(&self.history) {
+            // An id of this session names no point of that one.
+            if let Ok(Some((found, answers))) = self.into(&history).ask(arguments, None)
+                && !answers.iter().all(Answer::is_empty)
+            {
+                let id = history.tree.header().map_or("", |header| &header.id);
+                text.push_str(&format!(
+                    "\n\nIn session {id}, which this one continues:\n{found}"
+                ));
             }
         }
-        Ok(ToolOutput::text(text).with_details(details))
+        let details = answers.iter().map(|answer| match answer {
+            Answer::Found(found) => json!({
+                "matching": found.matching,
+                "searched": found.searched,
+                "in_part": found.in_part,
+            }),
+            Answer::Read(read) => read_details(read),
+            Answer::Outline { .. } => json!({}),
+        });
+        let details: Vec<Value> = details.collect();
+        Ok(ToolOutput::text(text).with_details(json!({ "answers": details })))
     }
 
     /// Returns the same look into another session.
@@ -307,59 +280,47 @@ impl Look {
         }
     }
 
-    /// Returns what a search of the entries finds, as text and details; `None` when it was cancelled.
-    fn search_entries(
+    /// Returns the answers of this session and their text; `None` when it was cancelled.
+    fn ask(
         &self,
         arguments: &SearchArguments,
-        place: Option<Place>,
-    ) -> Result<Option<(String, Value)>, String> {
-        let (tree, leaf) = (&self.history.tree, self.history.leaf);
-        let at = |key: &str, text: &Option<String>| -> Result<Option<Timestamp>, String> {
-            let parsed = text.as_deref().map(time).transpose();
-            parsed.map_err(|error| format!("{key}: {error}"))
-        };
-        let filters = RecallFilters {
-            place,
-            role: arguments.role(),
-            tool: filled(arguments.tool.as_ref()),
-            path: filled(arguments.path.as_ref()),
-            branch: match filled(arguments.branch.as_ref()) {
-                Some(id) => Some(self.find(&id)?),
-                None => None,
-            },
-            since: at("since", &arguments.since)?,
-            before: at("before", &arguments.before)?,
-        };
-        let is_regex = arguments.regex.unwrap_or(false);
-        let compiled = match is_regex.then(|| pattern(&arguments.query)).transpose() {
-            Ok(compiled) => compiled.map(Search::new),
-            Err(error) => return Err(format!("query: {error}")),
-        };
-        let stop = || self.cancel.is_cancelled();
-        let find = |text: &str| {
-            let search = compiled.as_ref();
-            search.map_or(Matches::default(), |search| search.matches(text, stop))
+        except: Option<EntryIndex>,
+    ) -> Result<Option<(String, Vec<Answer>)>, String> {
+        let path = self.history.tree.path(self.history.leaf);
+        let at = |key: &str, text: &Option<String>| -> Result<Option<Moment>, String> {
+            let text = filled(text.as_ref());
+            let parsed = text
+                .map(|text| Moment::parse(&text, Some(&path)))
+                .transpose();
+            parsed.map_err(|error| format!("{key}: {}", clip_line(&error, ERROR_CHARS)))
         };
         let clean = |text: &str| self.redactor.clean_answer(text);
-        let request = RecallRequest {
-            query: match &compiled {
-                Some(_) => Query::Pattern(&find),
-                None => Query::Words(&arguments.query),
-            },
-            filters,
-            entries: arguments.limit.unwrap_or(ENTRIES).clamp(1, MOST_ENTRIES),
-            tokens: tokens(arguments.max_tokens, SEARCH_TOKENS, MOST_SEARCH_TOKENS),
-            // The answer whose call this is holds the very words.
-            except: tree.path(leaf).entries().last().copied(),
-            clean: Some(&clean),
-            hints: Hints {
-                read: "recall_read reads them by id",
-                anywhere: "place=any",
+        let count = arguments.queries.len();
+        let asking = Asking {
+            queries: arguments.queries.clone(),
+            is_regex: arguments.regex.unwrap_or(false),
+            request: RecallRequest {
+                query: Query::All,
+                filters: RecallFilters {
+                    kind: arguments.kind(),
+                    tool: filled(arguments.tool.as_ref()),
+                    file: filled(arguments.file.as_ref()),
+                    since: at("since", &arguments.since)?,
+                    before: at("before", &arguments.before)?,
+                },
+                entries: arguments.limit.unwrap_or(ENTRIES).clamp(1, MOST_ENTRIES),
+                tokens: answer_tokens(arguments.max_tokens, count, MOST_SEARCH_TOKENS),
+                except,
+                access: Access {
+                    clean: Some(&clean),
+                    outputs: Some(&kept_output),
+                },
+                hint: "recall_read reads them by id",
             },
         };
-        let rules = Profile::Own.context_rules();
-        let found = search(tree, leaf, rules, &request, &stop);
-        Ok(found.map(|found| search_output(&found, &request)))
+        let answers = asking.of_session(self.at(), &|| self.cancel.is_cancelled());
+        let answers = answers.map_err(|error| format!("queries: {error}"))?;
+        Ok(answers.map(|answers| (asking.text(&answers), answers)))
     }
 
     /// Reads entries of this session, or of one that it continues.
@@ -379,23 +340,23 @@ impl Look {
             let count = ids.len();
             return Err(format!("ids: {count} given; give 1 to {MOST_IDS}"));
         }
-        let entries = ids.iter().map(|id| self.find(id));
         let clean = |text: &str| self.redactor.clean_answer(text);
-        let request = ReadRequest {
-            entries: entries.collect::<Result<_, _>>()?,
-            around: arguments.around.unwrap_or(0),
-            offset: arguments.offset.unwrap_or(0),
-            tokens: tokens(
-                arguments.max_tokens,
-                usual_read_tokens(ids.len()).0,
-                MOST_READ_TOKENS,
-            ),
+        let access = Access {
             clean: Some(&clean),
+            outputs: Some(&kept_output),
         };
+        let around = arguments.around.unwrap_or(0);
+        let tokens: TokenCount = answer_tokens(arguments.max_tokens, ids.len(), MOST_READ_TOKENS);
         let path = self.history.tree.path(self.history.leaf);
-        let context = build_context(&path, Profile::Own.context_rules());
-        let read = recall_read(&path, &context, &request, &|| self.cancel.is_cancelled());
-        Ok(read.map_or_else(ToolOutput::cancelled, |read| read_output(&read)))
+        let stop = || self.cancel.is_cancelled();
+        let read = read(self.at(), &path, ids, around, tokens, access, &stop);
+        let read = read.map_err(|error| {
+            let error = clip_line(&error, ERROR_CHARS);
+            format!("{error}; search with recall to find ids")
+        })?;
+        Ok(read.map_or_else(ToolOutput::cancelled, |read| {
+            ToolOutput::text(read.to_text()).with_details(read_details(&read))
+        }))
     }
 }
 
@@ -405,25 +366,10 @@ fn filled(text: Option<&String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }
 
-fn tokens(given: Option<u64>, usual: u64, most: u64) -> TokenCount {
-    TokenCount(given.unwrap_or(usual).clamp(LEAST_TOKENS, most))
-}
-
-fn search_output(found: &Recall, request: &RecallRequest<'_>) -> (String, Value) {
-    let details = json!({
-        "matching": found.matching,
-        "elsewhere": found.elsewhere,
-        "searched": found.searched,
-        "in_part": found.in_part,
-    });
-    (found.to_text(request), details)
-}
-
-fn read_output(read: &RecallRead) -> ToolOutput {
+fn read_details(read: &RecallRead) -> Value {
     let entries = read
         .entries
         .iter()
         .map(|entry| json!({ "entry_id": entry.entry_id, "next_offset": entry.next_offset }));
-    let details = json!({ "entries": entries.collect::<Vec<_>>() });
-    ToolOutput::text(read.to_text()).with_details(details)
+    json!({ "entries": entries.collect::<Vec<_>>() })
 }

@@ -1,5 +1,5 @@
-//! What the tools of recall and the command share: running a search on several threads, patterns of bounded size and
-//! work, and reading dates.
+//! What the tools of recall and the command share: running a search on several threads, and patterns of bounded size and
+//! work.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -8,7 +8,7 @@ use llm_providers::Request;
 use regex::{Regex, RegexBuilder};
 use session_model::{
     AgentMessage, Block, Content, ContextRules, Leaf, LlmMessage, SessionContext, SessionTree,
-    Timestamp, Wording, build_context, convert_message,
+    Wording, build_context, convert_message,
 };
 use session_recall::{Matches, Recall, RecallRequest, RecallSearch};
 
@@ -92,21 +92,6 @@ pub(crate) fn teach_recall(request: &mut Request, context: &SessionContext) {
         block.text.push_str("\n\n");
         block.text.push_str(&prompts::summary_recall());
     }
-}
-
-/// Returns the point that a text names: a date, or a date with its time.
-///
-/// # Errors
-/// What to write instead.
-pub fn time(text: &str) -> Result<Timestamp, String> {
-    let text = text.trim();
-    let whole = [
-        text.to_owned(),
-        format!("{text}T00:00:00Z"),
-        format!("{text}Z"),
-    ];
-    let parsed = whole.iter().find_map(|text| Timestamp::parse(text));
-    parsed.ok_or_else(|| "is no time; write 2026-01-31 or 2026-01-31T10:00:00Z".to_owned())
 }
 
 /// Returns a pattern. It finds the next place in time linear in the text, and what it compiles to is bounded here.
@@ -207,20 +192,5 @@ mod tests {
         let search = Search::new(pattern("(a+)+$").unwrap());
         let text = "a".repeat(100_000) + "b";
         assert_eq!(search.matches(&text, never).count, 0);
-    }
-
-    #[test]
-    fn times_are_dates_with_or_without_the_hour() {
-        let at = |text: &str| time(text).map(|at| at.to_string());
-        assert_eq!(at("2026-01-31").as_deref(), Ok("2026-01-31T00:00:00.000Z"));
-        assert_eq!(
-            at("2026-01-31T10:00:00").as_deref(),
-            Ok("2026-01-31T10:00:00.000Z")
-        );
-        assert_eq!(
-            at(" 2026-01-31T10:00:00+02:00").as_deref(),
-            Ok("2026-01-31T08:00:00.000Z")
-        );
-        assert!(at("yesterday").is_err());
     }
 }

@@ -1,11 +1,12 @@
 //! What is found in a session, and what compactions took out of its context.
 
 use agent_session::runtime::Snapshot;
+use agent_session::tools::asking::kept_output;
 use agent_session::tools::recalling::search;
 use agent_session::wording::{counted, loss_rows, tokens};
 use compaction_core::{ContextLoss, Profile, TokenCount, loss_report};
 use ratatui::text::{Line, Span};
-use session_recall::{Hints, Query, RecallFilters, RecallRequest};
+use session_recall::{Access, Query, RecallFilters, RecallRequest};
 
 use super::{Built, Environment};
 use crate::pager::Pager;
@@ -24,11 +25,11 @@ pub(super) fn recalled(session: &Snapshot, words: &str, environment: &Environmen
         entries: ENTRIES,
         tokens: TOKENS,
         except: None,
-        clean: None,
-        hints: Hints {
-            read: "/tree shows where they stand",
-            anywhere: "other words",
+        access: Access {
+            clean: None,
+            outputs: Some(&kept_output),
         },
+        hint: "/tree shows where they are",
     };
     let rules = Profile::Own.context_rules();
     let found = search(&session.tree, session.leaf, rules, &request, &|| false);

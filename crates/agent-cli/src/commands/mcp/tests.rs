@@ -5,12 +5,12 @@ use rmcp::model::{JsonObject, object};
 use serde_json::{Value, json};
 
 use super::bounded;
-use super::tools::TOOLS;
+use super::tools::{Offered, TOOLS};
 
 fn line(tool: &str, call: Value) -> String {
     let tool = TOOLS.iter().find(|known| known.name == tool).unwrap();
     let call: JsonObject = object(call);
-    match tool.command_line(&call, "s.jsonl") {
+    match tool.command_line(&call, Some("s.jsonl")) {
         Ok(line) => line.join(" "),
         Err(error) => format!("error: {error}"),
     }
@@ -29,20 +29,27 @@ fn every_argument_of_a_tool_is_one_of_its_command() {
 }
 
 #[test]
-fn recall_and_reading_take_less_than_400_tokens() {
-    let tools = TOOLS.iter().filter(|tool| tool.name.starts_with("recall"));
-    let text: String = tools
-        .map(|tool| serde_json::to_string(&tool.listed()).unwrap())
+fn what_is_always_offered_takes_less_than_350_tokens_and_is_loaded_without_a_search() {
+    let tools = TOOLS.iter().filter(|tool| tool.offered == Offered::Always);
+    let tools: Vec<Value> = tools
+        .map(|tool| serde_json::to_value(tool.listed()).unwrap())
         .collect();
-    assert!(text.len() < 1600, "{} characters", text.len());
+    assert_eq!(tools.len(), 2);
+    for tool in &tools {
+        assert_eq!(tool["_meta"]["anthropic/alwaysLoad"], true);
+    }
+    // Four letters are counted as a token.
+    let text = serde_json::to_string(&tools).unwrap();
+    assert!(text.len() < 4 * 350, "{} characters: {text}", text.len());
 }
 
 #[test]
 fn calls_become_arguments() {
-    assert_snapshot!(line("recall", json!({ "query": "--flag x", "regex": true, "limit": 3 })), @"agent-cli recall --for-tools --limit=3 --regex -- s.jsonl --flag x");
-    assert_snapshot!(line("recall", json!({ "query": "x", "regex": false, "session": "ab" })), @"agent-cli recall --for-tools -- s.jsonl x");
+    assert_snapshot!(line("recall", json!({ "queries": ["--flag x", "y"], "kind": "user" })), @"agent-cli recall --for-tools --kind=user --query=--flag x --query=y -- s.jsonl");
+    assert_snapshot!(line("recall", json!({ "query": "x", "session": "ab" })), @"agent-cli recall --for-tools --query=x -- s.jsonl");
+    assert_snapshot!(line("recall_read", json!({ "ids": ["a@3", "b..c"] })), @"agent-cli recall --for-tools --read=a@3 --read=b..c -- s.jsonl");
     assert_snapshot!(line("pin", json!({ "text": "--remove" })), @"agent-cli pin --in-place --by-model --text=--remove -- s.jsonl");
-    assert_snapshot!(line("recall", json!({})), @"error: query: is missing");
+    assert_snapshot!(line("recall_read", json!({})), @"error: ids: is missing");
     assert_snapshot!(line("loss", json!({ "out": "x" })), @"error: out: loss has no such argument");
     assert_snapshot!(line("recall", json!({ "query": {} })), @"error: query: cannot be {}");
 }

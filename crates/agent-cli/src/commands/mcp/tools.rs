@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use clap::builder::PossibleValue;
 use clap::{Arg, ArgAction, CommandFactory};
-use rmcp::model::{JsonObject, Tool, ToolAnnotations, object};
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations, object};
 use serde_json::{Value, json};
 
 use crate::commands::Cli;
@@ -17,19 +17,29 @@ pub(super) struct CommandTool {
     pub command: &'static [&'static str],
     /// The arguments of the command that callers may give.
     arguments: &'static [Argument],
-    /// Whether it writes to the session.
-    pub writes: bool,
+    /// When it is offered.
+    pub offered: Offered,
+}
+
+/// When a tool is offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Offered {
+    Always,
+    /// Where all tools are wanted.
+    OnRequest,
+    /// Where the server may write: it writes to the session.
+    ToWrite,
 }
 
 /// An argument of a tool.
 struct Argument {
     /// What callers call it.
     name: &'static str,
-    /// What the command calls it.
+    /// What the command calls it; callers may, too.
     of: &'static str,
     required: bool,
-    /// Whether the help of the command is given to callers, too.
-    described: bool,
+    /// What callers are told of it, where the name does not say it all.
+    about: &'static str,
 }
 
 const fn argument(name: &'static str) -> Argument {
@@ -37,7 +47,7 @@ const fn argument(name: &'static str) -> Argument {
         name,
         of: name,
         required: false,
-        described: true,
+        about: "",
     }
 }
 
@@ -53,12 +63,12 @@ impl Argument {
         }
     }
 
-    /// The name says it all.
-    const fn bare(self) -> Self {
-        Self {
-            described: false,
-            ..self
-        }
+    const fn about(self, about: &'static str) -> Self {
+        Self { about, ..self }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        [self.name, self.of].into_iter()
     }
 
     /// Returns the argument of the command that this is.
@@ -75,92 +85,98 @@ impl Argument {
 /// The tools, in the order of how often they help.
 pub(super) const TOOLS: &[CommandTool] = &[
     CommandTool {
-        name: "recall",
-        description: "Search the history of a coding session, also what a compaction removed from the context. Use it \
-                      before you say that something is unknown or ask the user again. Search for rare words: exact \
-                      names, paths, error texts.",
+        name: RECALL,
+        description: "Search the history of this coding session or others, also what left the context. Use it before you \
+                      ask again or say that something is unknown. Without queries: an outline of what left.",
         command: &["recall", "--for-tools"],
         arguments: &[
-            argument("query").required().bare(),
-            argument("regex").bare(),
-            argument("scope").bare(),
-            argument("place").bare(),
-            argument("role").bare(),
-            argument("tool").bare(),
-            argument("path").bare(),
-            argument("since").bare(),
-            argument("before").bare(),
-            argument("limit").bare(),
-            argument("max_tokens").bare(),
+            argument("queries")
+                .of("query")
+                .about("Each of rare words, \"a phrase\" or an id"),
+            argument("kind"),
+            argument("file").about("Calls on it"),
+            argument("since").about("Date, id or compaction N"),
+            argument("before"),
+            argument(SCOPE),
+            argument("max_tokens"),
         ],
-        writes: false,
+        offered: Offered::Always,
     },
     CommandTool {
         name: "recall_read",
-        description: "Read entries that recall found, with what stands around them.",
+        description: "Read entries that recall or a summary names.",
         command: &["recall", "--for-tools"],
         arguments: &[
-            argument("ids").of("read").required().bare(),
-            argument("around").bare(),
-            argument("offset").bare(),
-            argument("max_tokens").bare(),
+            argument("ids")
+                .of("read")
+                .required()
+                .about("ID, ID@CHARACTER or ID..ID"),
+            argument("around"),
+            argument("max_tokens"),
         ],
-        writes: false,
+        offered: Offered::Always,
     },
     CommandTool {
         name: "files",
         description: "The files of a session: what was done to each; with path the text that the session saw last.",
         command: &["files"],
         arguments: &[argument("path")],
-        writes: false,
+        offered: Offered::OnRequest,
     },
     CommandTool {
         name: "timeline",
         description: "The course of a session: messages of the user, commits, test runs, compactions.",
         command: &["timeline"],
         arguments: &[],
-        writes: false,
+        offered: Offered::OnRequest,
     },
     CommandTool {
         name: "loss",
         description: "What compactions removed from the context: messages, answers, results, files, failing commands, todos.",
         command: &["loss"],
         arguments: &[],
-        writes: false,
+        offered: Offered::OnRequest,
     },
     CommandTool {
         name: "context_usage",
         description: "How full the context of a session is, what fills it, its branches and compactions.",
         command: &["inspect"],
         arguments: &[argument("window")],
-        writes: false,
+        offered: Offered::OnRequest,
     },
     CommandTool {
         name: "compact_plan",
         description: "What a compaction would keep, summarize and remove now. Nothing is changed.",
         command: &["plan"],
         arguments: &[argument("window"), argument("focus")],
-        writes: false,
+        offered: Offered::OnRequest,
     },
     CommandTool {
         name: "pins",
         description: "The texts that are pinned: every compaction keeps them.",
         command: &["pin", "--list"],
         arguments: &[],
-        writes: false,
+        offered: Offered::OnRequest,
     },
     CommandTool {
         name: "pin",
         description: "Pin a text in a session of this project, so that every compaction keeps it, marked as yours.",
         command: &["pin", "--in-place", "--by-model"],
         arguments: &[argument("text").required()],
-        writes: true,
+        offered: Offered::ToWrite,
     },
 ];
 
-/// The arguments that every tool takes besides those of its command.
+/// The name of the tool that hooks speak of.
+pub(in crate::commands) const RECALL: &str = "recall";
+
+/// The arguments that every tool takes besides those of its command, and the one that makes the first superfluous.
 const SESSION: &str = "session";
 pub(super) const MAX_TOKENS: &str = "max_tokens";
+pub(super) const SCOPE: &str = "scope";
+
+/// Tells Claude Code to show a tool to the model without a search for it.
+const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 impl CommandTool {
     /// Returns the tool as clients are told of it.
@@ -168,51 +184,62 @@ impl CommandTool {
         let mut properties = JsonObject::new();
         for argument in self.arguments {
             if let Some(clap) = argument.clap(self.command[0]) {
-                properties.insert(
-                    argument.name.to_owned(),
-                    schema_of(&clap, argument.described),
-                );
+                let schema = schema_of(&clap, argument.about);
+                properties.insert(argument.name.to_owned(), schema);
             }
         }
-        let session =
-            "An id, the beginning of one, or AGENT:newest; else the newest of this project.";
-        properties.insert(
-            SESSION.to_owned(),
-            json!({ "type": "string", "description": session }),
-        );
-        let most = json!({ "type": "integer", "minimum": 100 });
-        properties.entry(MAX_TOKENS).or_insert(most);
+        let session = json!({ "type": "string", "description": "Id; else this one" });
+        properties.insert(SESSION.to_owned(), session);
+        properties
+            .entry(MAX_TOKENS)
+            .or_insert(json!({ "type": "integer" }));
         let required = self.arguments.iter().filter(|argument| argument.required);
         let required: Vec<&str> = required.map(|argument| argument.name).collect();
-        let schema = json!({ "type": "object", "properties": properties, "required": required });
-        let annotations = match self.writes {
-            true => ToolAnnotations::new()
+        let mut schema = json!({ "type": "object", "properties": properties });
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        let annotations = match self.offered {
+            Offered::ToWrite => ToolAnnotations::new()
                 .read_only(false)
                 .destructive(false)
                 .idempotent(true),
-            false => ToolAnnotations::new().read_only(true),
+            Offered::Always | Offered::OnRequest => ToolAnnotations::new().read_only(true),
         };
-        Tool::new(self.name, self.description, Arc::new(object(schema)))
-            .with_annotations(annotations)
+        let tool = Tool::new(self.name, self.description, Arc::new(object(schema)));
+        let tool = tool.with_annotations(annotations);
+        match self.offered {
+            Offered::Always => {
+                let meta = JsonObject::from_iter([(ALWAYS_LOAD.to_owned(), json!(true))]);
+                tool.with_meta(MetaObject(meta))
+            }
+            Offered::OnRequest | Offered::ToWrite => tool,
+        }
     }
 
-    /// Returns the arguments of the program that a call means; `session` is the file of its session.
+    /// Returns the arguments of the program that a call means; `session` is the file of its session, if it has one.
     ///
     /// # Errors
     /// An argument that is missing, that the tool does not take, or of another type.
-    pub fn command_line(&self, call: &JsonObject, session: &str) -> Result<Vec<String>, String> {
+    pub fn command_line(
+        &self,
+        call: &JsonObject,
+        session: Option<&str>,
+    ) -> Result<Vec<String>, String> {
         let mut line = vec!["agent-cli".to_owned()];
         line.extend(self.command.iter().map(|part| (*part).to_owned()));
-        let mut positional = vec!["--".to_owned(), session.to_owned()];
+        let mut positional = vec!["--".to_owned()];
+        positional.extend(session.map(str::to_owned));
         let required = self.arguments.iter().filter(|argument| argument.required);
         if let Some(missing) = required
             .into_iter()
-            .find(|argument| !call.contains_key(argument.name))
+            .find(|argument| !argument.names().any(|name| call.contains_key(name)))
         {
             return Err(format!("{}: is missing", missing.name));
         }
         for (name, value) in call {
-            let argument = self.arguments.iter().find(|argument| argument.name == name);
+            let mut arguments = self.arguments.iter();
+            let argument = arguments.find(|argument| argument.names().any(|known| known == name));
             let Some(clap) = argument.and_then(|argument| argument.clap(self.command[0])) else {
                 match name == SESSION || name == MAX_TOKENS {
                     true => continue,
@@ -246,21 +273,24 @@ impl CommandTool {
     }
 }
 
-fn schema_of(argument: &Arg, described: bool) -> Value {
-    let is_list = argument.get_value_delimiter().is_some();
+fn schema_of(argument: &Arg, about: &str) -> Value {
+    let is_list = argument.get_value_delimiter().is_some()
+        || matches!(argument.get_action(), ArgAction::Append);
+    let names = argument.get_possible_values();
     let kind = match argument.get_action() {
         ArgAction::SetTrue => "boolean",
-        _ if is_list => return json!({ "type": "array", "items": { "type": "string" } }),
+        _ if is_list => "array",
         _ if is_number(argument) => "integer",
         _ => "string",
     };
     let mut schema = json!({ "type": kind });
-    let names = argument.get_possible_values();
-    if kind == "string" && !names.is_empty() {
+    if is_list {
+        schema["items"] = json!({ "type": "string" });
+    } else if kind == "string" && !names.is_empty() {
         schema["enum"] = names.iter().map(PossibleValue::get_name).collect();
     }
-    if let Some(help) = argument.get_help().filter(|_| described) {
-        schema["description"] = json!(help.to_string());
+    if !about.is_empty() {
+        schema["description"] = json!(about);
     }
     schema
 }

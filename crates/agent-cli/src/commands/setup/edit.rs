@@ -195,14 +195,13 @@ fn text_of(member: &CstObjectProp) -> Option<String> {
     member.value()?.as_string_lit()?.decoded_value().ok()
 }
 
-/// Returns whether a program of any path is this one: by its usual name, or by that of the program that runs.
+/// Returns whether a program of any path is this one: by a name that has its usual one in it, or by that of the program that
+/// runs.
 fn is_own(program: &str) -> bool {
     let name = Path::new(program).file_name();
     let running = std::env::current_exe();
     let running = running.as_ref().ok().and_then(|path| path.file_name());
-    name.is_some_and(|name| {
-        Path::new(name).file_stem() == Some(SERVER.as_ref()) || Some(name) == running
-    })
+    name.is_some_and(|name| name.to_string_lossy().contains(SERVER) || Some(name) == running)
 }
 
 /// Returns the line behind a text that is ours as a whole; it shows whether somebody changed the text.

@@ -1,5 +1,6 @@
 //! `setup`: registers this program with the agents that people use, and takes that back.
 
+mod check;
 mod edit;
 mod file;
 mod targets;
@@ -55,7 +56,7 @@ pub(super) fn run(args: &SetupArgs, _: &Global) -> Result<Outcome, Error> {
             .map(|edited| edited.file.to_string_lossy())
             .collect::<Vec<_>>()
     };
-    let document = json!({
+    let mut document = json!({
         "agent": args.agent, "dry_run": args.dry_run, "files": names(false), "backups": names(true),
     });
     if edited.is_empty() {
@@ -77,6 +78,18 @@ pub(super) fn run(args: &SetupArgs, _: &Global) -> Result<Outcome, Error> {
     });
     if !args.undo {
         text.push_str(target.asks());
+    }
+    let program = program.filter(|_| !args.dry_run && target.has_server());
+    if let Some(program) = program {
+        let seen = check::seen(&program);
+        text.push_str(&match &seen {
+            Ok(seen) => seen.text(),
+            Err(error) => format!("warning: {program} mcp does not answer: {error}\n"),
+        });
+        document["checked"] = match seen {
+            Ok(seen) => json!({ "tools": seen.tools, "bytes": seen.bytes }),
+            Err(error) => json!({ "error": error }),
+        };
     }
     Ok(Outcome::done(&document, text))
 }

@@ -19,7 +19,8 @@ pub(super) struct Target {
     parts: &'static [Part],
 }
 
-/// A file, below the agent's folder or from the user's home where it begins with `~/`, and the place in it.
+/// A file, below the agent's folder or from the user's home where it begins with `~/` and no variable moves the folder, and
+/// the place in it.
 type Part = (&'static str, Place);
 
 /// Where in a file, and what.
@@ -125,6 +126,17 @@ pub(super) const TARGETS: &[Target] = &[
 ];
 
 impl Target {
+    /// Returns whether the agent starts the server of this program.
+    pub fn has_server(&self) -> bool {
+        let mut places = self.parts.iter().map(|(_, place)| place);
+        places.any(|place| {
+            matches!(
+                place,
+                Place::Server(_) | Place::ShownServer(_) | Place::TomlServer(_)
+            )
+        })
+    }
+
     /// Returns what the user has to do besides, as lines of text.
     pub fn asks(&self) -> &'static str {
         match self.agent {
@@ -142,10 +154,14 @@ impl Target {
             .and_then(environment.variable)
             .map(PathBuf::from);
         let home = environment.home.as_ref();
-        let folder = moved.or_else(|| Some(home?.join(self.folder)))?;
+        let outer = moved.as_ref().or(home)?;
+        let folder = match &moved {
+            Some(moved) => moved.clone(),
+            None => outer.join(self.folder),
+        };
         let files = self.parts.iter().map(|(file, place)| {
             let file = match file.strip_prefix("~/") {
-                Some(file) => home?.join(file),
+                Some(file) => outer.join(file),
                 None => existing_json(folder.join(file)),
             };
             Some((file, *place))
