@@ -131,7 +131,9 @@ pub(crate) fn claude_call(
 
 /// Returns the session whose sub-agent a transcript of Claude Code is of.
 pub fn session_of_subagent(path: &Path) -> Option<PathBuf> {
-    let folder = path.parent().filter(|folder| folder.ends_with("subagents"))?;
+    let folder = path
+        .parent()
+        .filter(|folder| folder.ends_with("subagents"))?;
     Some(folder.parent()?.with_extension("jsonl"))
 }
 

@@ -94,16 +94,16 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
     let text = (!is_repeated)
         .then(|| text_of(&args.agent, &path, removed))
         .flatten();
+    // The format is of no use to an agent that wrote it.
+    let mut report = session.report();
+    report.read_as = None;
     let Some(text) = text else {
-        return Ok(nothing().of(ReadReport::of(&session, None)));
+        return Ok(nothing().of(report));
     };
     let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
     let document =
         json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
     let text = format!("{document}\n");
-    // The format is of no use to an agent that wrote it.
-    let mut report = session.report();
-    report.read_as = None;
     Ok(Outcome::done(&document, text).of(report))
 }
 

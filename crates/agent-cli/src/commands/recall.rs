@@ -110,10 +110,7 @@ fn names_session(path: &Path) -> bool {
     let name = path.to_str().unwrap_or_default();
     let agent = name.split_once(':').map(|(agent, _)| agent);
     let is_agent = |agent: &str| agent == OWN || AGENTS.iter().any(|known| known.name == agent);
-    name == "newest"
-        || agent.is_some_and(is_agent)
-        || path.is_file()
-        || stores::names_session(path)
+    name == "newest" || agent.is_some_and(is_agent) || path.is_file() || stores::names_session(path)
 }
 
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
