@@ -149,7 +149,7 @@ impl<'a> Emitter<'a> {
             EntryDraft::Compaction(draft) => {
                 let kept = match &draft.first_kept {
                     FirstKept::Entry(kept) => Some(kept),
-                    _ => None,
+                    FirstKept::None => None,
                 };
                 self.context
                     .compact(&above, &id, kept, draft.summary.len() as u64);

@@ -287,10 +287,10 @@ fn exports_name_what_is_lost_and_how_to_resume() {
     --- stdout
     read as: Claude Code session 5e550000-0000-4000-8000-000000000001, 3 kinds of record skipped
     exported: for codex, session 24cbff7f-1da7-8c30-8afd-3bc4dc12ea29 -> codex-new.jsonl
-      written     event_msg 5, response_item 14, session_meta 1
+      written     event_msg 9, response_item 14, session_meta 1
       lost        content that was taken out of the context 1, entry of another
                   branch 8, entry of type context_edit 1, entry of type custom 2,
-                  entry of type session_info 1, thinking 1, tokens of an answer 4
+                  entry of type session_info 1, thinking 1
       resume      move it to
                   ~/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-01-24cbff7f-1da7-8c30-8afd-3bc4dc12ea29.jsonl,
                   then run codex resume 24cbff7f-1da7-8c30-8afd-3bc4dc12ea29
