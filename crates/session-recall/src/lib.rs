@@ -50,6 +50,7 @@ mod prefilter;
 mod rank;
 mod read;
 mod search;
+mod shown;
 mod terms;
 mod timeline;
 

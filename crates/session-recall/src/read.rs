@@ -11,7 +11,7 @@ use crate::excerpt::{first_word, last_word};
 use crate::filter::{Place, places, speaks};
 use crate::following::after;
 use crate::prefilter::Prefilter;
-use crate::search::call_line;
+use crate::shown::call_line;
 use crate::terms::Terms;
 
 /// The most neighbours on each side, and the most entries of a range.

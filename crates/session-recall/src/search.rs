@@ -4,17 +4,17 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use memchr::memmem;
-use session_model::{Entry, EntryId, EntryIndex, SessionContext, SessionPath, SessionTree};
+use session_model::{Entry, EntryIndex, SessionContext, SessionPath, SessionTree};
 
-use crate::entry_text::{Author, EntryText, Gate, call_of, call_text, entry_text, read_text};
-use crate::excerpt::excerpts;
+use crate::entry_text::{Author, EntryText, Gate, call_of, entry_text, read_text};
 use crate::filter::{Kind, Place, places, speaks};
 use crate::following::{Next, following};
 use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
 use crate::prefilter::{AtHand, Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
+use crate::shown::{Shown, drop_calls_of_results, recalled, width_of, with_short_ids};
 use crate::terms::{self, Terms, fold};
-use crate::{Query, Recall, RecallRequest, Recalled};
+use crate::{Query, Recall, RecallRequest};
 use session_facts::{FileAction, file_call};
 
 /// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
@@ -181,9 +181,9 @@ impl<'a> RecallSearch<'a> {
         let mut build = |width: usize| {
             let of = |it: &Shown<'_>| {
                 let width = width_of(width, it.group.score / best, it.text.author);
-                self.recalled(it, &ranked.weights, width)
+                recalled(self.path, self.gate(), it, &ranked.weights, width)
             };
-            self.with_short_ids(shown.iter().map(of).collect())
+            with_short_ids(self.tree(), shown.iter().map(of).collect())
         };
         recall.fit(&mut build, self.request);
         Some(recall)
@@ -394,111 +394,4 @@ impl<'a> RecallSearch<'a> {
             places,
         })
     }
-
-    /// Returns what is shown of an entry, in about `width` bytes, and as much of what came of it.
-    fn recalled(&self, shown: &Shown<'_>, weights: &[f64], width: usize) -> Recalled {
-        let tree = self.tree();
-        let Shown {
-            group,
-            text,
-            places,
-            next,
-        } = shown;
-        let index = group.newest.index;
-        let most = (width / EXCERPT_BYTES).clamp(1, MOST_EXCERPTS);
-        let timestamp = tree.entry(index).ok().and_then(|entry| entry.timestamp);
-        let id = |index: &EntryIndex| EntryId::new(tree.id(*index));
-        Recalled {
-            session: None,
-            entry_id: id(&index),
-            short_id: String::new(),
-            role: text.role.clone(),
-            call: call_line(tree, index, text, self.gate()),
-            timestamp: timestamp.map(|at| at.to_string()),
-            place: group.newest.place,
-            score: group.score,
-            matches: group.newest.matches,
-            copies: group.copies.iter().map(id).collect(),
-            total_chars: text.text.chars().count(),
-            excerpts: excerpts(&text.text, places, weights, width / most, most),
-            followed_by: next.as_ref().map(|next| next.shown(self.path, width)),
-        }
-    }
-
-    /// Gives entries the ids that are shown.
-    fn with_short_ids(&self, mut found: Vec<Recalled>) -> Vec<Recalled> {
-        let mut ids: Vec<String> = found.iter().map(|it| it.entry_id.to_string()).collect();
-        let next = found.iter().filter_map(|it| it.followed_by.as_ref());
-        ids.extend(next.map(|next| next.entry_id.to_string()));
-        let short = self.tree().short_ids(ids.iter().map(String::as_str));
-        let of = |id: &EntryId| (*short.get(id.as_str()).unwrap_or(&id.as_str())).to_owned();
-        for it in &mut found {
-            it.short_id = of(&it.entry_id);
-            if let Some(next) = &mut it.followed_by {
-                next.short_id = of(&next.entry_id);
-            }
-        }
-        found
-    }
-}
-
-/// What may be shown of an entry.
-struct Shown<'g> {
-    group: &'g Group,
-    text: EntryText,
-    places: Vec<terms::Place>,
-    next: Option<Next>,
-}
-
-/// Takes out the calls whose results are shown, too: a result names its call. The result has the better rank of both.
-fn drop_calls_of_results(groups: &mut Vec<Group>) {
-    let mut at = 0;
-    while at < groups.len() {
-        let call = &groups[at].newest;
-        let result = groups.iter().position(|it| {
-            let answers = it.newest.answers.as_ref();
-            let is_its = answers.is_some_and(|id| call.calls.contains(id));
-            is_its && call.calls.len() == 1 && it.newest.covers(call)
-        });
-        match result {
-            Some(result) => {
-                groups.swap(at, result);
-                groups.remove(result);
-            }
-            None => at += 1,
-        }
-    }
-}
-
-/// Returns how many bytes are shown of an entry whose score is this share of the best one's. Where the best leads, it is
-/// most likely what is looked for, and the others are hints; what the user said is shown whole where it is short.
-fn width_of(width: usize, share: f64, author: Author) -> usize {
-    let least = match author {
-        Author::User => SHORT_MESSAGE,
-        _ => EXCERPT_BYTES * 3 / 4,
-    };
-    let part = (width as f64 * share * share) as usize;
-    part.max(least.min(width))
-}
-
-/// How long a message of the user is that is shown whole wherever it is found, in bytes.
-const SHORT_MESSAGE: usize = 280;
-
-/// How long one of several excerpts is at least, in bytes, and how many there are of one entry.
-const EXCERPT_BYTES: usize = 160;
-const MOST_EXCERPTS: usize = 3;
-
-/// Returns the call that an entry answers, as one line.
-pub(super) fn call_line(
-    tree: &SessionTree,
-    index: EntryIndex,
-    text: &EntryText,
-    gate: Gate<'_>,
-) -> Option<String> {
-    let id = text.answers.as_ref()?;
-    let call = match call_of(tree, index, id) {
-        Some(call) => call_text(&call, gate),
-        None => text.tools.first()?.clone(),
-    };
-    Some(session_model::text::first_line(&call, 100))
 }

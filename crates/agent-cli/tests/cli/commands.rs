@@ -238,6 +238,10 @@ fn help() {
 
               [default: own]
 
+          --show-secrets
+              Print keys and private text too. Unless given, the values of variables that hold keys, and
+              what has the form of a key, are hidden in everything that is printed and exported
+
     Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
     to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
 

@@ -187,6 +187,7 @@ fn the_list_for_programs() {
       "damaged_lines": 0,
       "first_prompt": "hello",
       "id": "7a",
+      "last_entry": "2026-01-01T00:00:00.000Z",
       "locked": false,
       "modified": "2024-10-06T00:00:00.000Z",
       "name": null,
@@ -240,8 +241,8 @@ fn sessions_of_other_agents_are_listed_and_opened_by_name() {
     assert_snapshot!(run(&env, &["sessions", "list"]), @"
     exit 0
     --- stdout
-      written (UTC)       size  agent  id    what
-      1970-01-02 00:00    2 kB  pi     77ab  mend the parser
+      written     agent  id    what
+      2026-01-01  pi     77ab  mend the parser
     ");
     let by_name = |name: &str| env.run(&["tree", name]).success();
     assert!(by_name("newest").contains("mend the parser"));

@@ -16,7 +16,7 @@ use crate::error::Error;
 /// Where Codex names the session of a call.
 const SESSIONS: [&str; 2] = ["threadId", "sessionId"];
 
-/// Where Claude Code names a call as its transcript does, which does not have it at once.
+/// Where Claude Code names a call as its transcript does, which has it a moment later.
 const TOOL_USE: &str = "claudecode/toolUseId";
 const PATIENCE: Duration = Duration::from_millis(1500);
 const PAUSE: Duration = Duration::from_millis(25);
