@@ -303,7 +303,7 @@ fn settings_of_providers_and_models() {
     assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
     assert_snapshot!(set("providers.lab.baseUrl=10.0.0.2"), @r#"error: settings (--set): providers.lab.baseUrl: is "10.0.0.2" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
     assert_snapshot!(set("models.openai/gpt-9.window=0"), @"error: settings (--set): models.openai/gpt-9.window is 0, but must be a whole number, at least 1");
-    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is no setting; models.openai/gpt-6 has adaptiveThinking, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; a name with dots stands in double quotes");
+    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is no setting; models.openai/gpt-6 has adaptiveThinking, extraBody, extraHeaders, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; a name with dots stands in double quotes");
     assert_snapshot!(set("models.\"openai/gpt-6.2-sol.window=9"), @r#"error: --set models."openai/gpt-6.2-sol.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
     assert_snapshot!(set("models.openai/gpt-9.prices=[{}]"), @"error: settings (--set): models.openai/gpt-9.prices[0] needs input");
 }

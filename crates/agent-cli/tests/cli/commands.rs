@@ -172,6 +172,7 @@ fn help() {
               - medium:  Some
               - high:    Much
               - xhigh:   Even more
+              - max:     As much as it can
 
           --record <FILE>
               Keep every exchange with a model in this file, for bug reports; keys are removed, the
@@ -1308,7 +1309,7 @@ fn models() {
     --- stdout
                                            window   output     $ in    $ out  can   from
     anthropic  key ANTHROPIC_API_KEY is not set  https://api.anthropic.com
-      anthropic/claude-haiku-4-5           200.0k    64.0k     1.00     5.00  tir-  checked
+      anthropic/claude-haiku-4-5           200.0k    64.0k     1.00     5.00  tir-  generated
       anthropic/claude-haiku-4-5-20251001   200.0k    64.0k     1.00     5.00  tir-  generated
       anthropic/claude-haiku-5-5             1.0M   128.0k     0.10+    0.50+ tir-  checked
     $ per million tokens, + more for large prompts; ? not known
@@ -1440,6 +1441,26 @@ fn models_follow_the_settings() {
     assert_eq!(model["prices"][0]["cache_read"], 0.2);
     assert_eq!(text(model, "date").len(), 10);
     assert!(!text(model, "source").is_empty());
+}
+
+#[test]
+fn fields_that_the_user_adds_to_requests_are_shown() {
+    let env = TestEnv::new();
+    env.write(
+        "settings.json",
+        r#"{"providers": {"lab": {"baseUrl": "http://127.0.0.1:9/v1", "extraBody": {"top_k": 1}}},
+            "models": {"lab/big": {"window": 32000, "extraBody": {"seed": 7}, "extraHeaders": {"x-a": "b"}}}}"#,
+    );
+    let arguments = ["models", "--provider", "lab", "--settings", "settings.json"];
+    let shown = env.run(&arguments).success();
+    assert!(
+        shown.contains(r#"with {"top_k":1}"#) && shown.contains(r#"with {"seed":7}"#),
+        "{shown}"
+    );
+    let document = env.json(&arguments);
+    assert_eq!(document["providers"][0]["extra_body"]["top_k"], 1);
+    assert_eq!(document["models"][0]["extra_body"]["seed"], 7);
+    assert_eq!(document["models"][0]["extra_headers"][0], "x-a");
 }
 
 #[test]

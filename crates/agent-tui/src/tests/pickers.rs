@@ -140,7 +140,7 @@ fn models_and_thinking_are_chosen_from_lists() {
     -- thinking: high, from the next request on
 
     error: /thinking takes one of off, minimal, low, medium,
-      high, xhigh
+      high, xhigh, max
 
     error: this model does not think
     ~~~
