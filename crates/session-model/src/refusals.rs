@@ -2,7 +2,7 @@
 
 use crate::context::SessionContext;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
-use crate::message::Block;
+use crate::message::{Block, Content};
 
 /// The longest name of a tool that every service takes.
 const NAME: usize = 64;
@@ -11,10 +11,7 @@ const NAME: usize = 64;
 pub fn check_refusals(context: &SessionContext) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for (id, message) in context.messages() {
-        let blocks = message
-            .content()
-            .into_iter()
-            .flat_map(|content| content.blocks());
+        let blocks = message.content().into_iter().flat_map(Content::blocks);
         for why in blocks.filter_map(refusal) {
             let text = format!("entry {id}: {why}");
             let refused = Diagnostic::new(Severity::Warning, DiagnosticKind::Refused, text);

@@ -262,10 +262,10 @@ fn what_a_setting_means() {
       default   none
       value     "[hidden]" ([DIR]/config/settings.json, line 10)
     "#);
-    assert_snapshot!(explain(&["models.\"a/b-1.0\".window"]), @r#"
+    assert_snapshot!(explain(&["models.\"openai/b-1.0\".window"]), @r#"
     exit 0
     --- stdout
-    models."a/b-1.0".window
+    models."openai/b-1.0".window
       meaning   The window in tokens; required for a new model.
       allowed   a whole number, at least 1
       default   none
@@ -380,15 +380,18 @@ fn a_setting_is_written_and_all_else_in_the_file_stays() {
     env.write(file, "{\n  // mine\n  \"model\": \"openai/gpt-5\",\n  \"compaction\": { \"idleEnabled\": true }\n}\n");
     let set = |key: &str, value: &str| env.run(&["config", "set", key, value]);
     set("compaction.keepRecentTokens", "9000").success();
-    set("models.\"a/b-1.0\".window", "32000").success();
+    set("models.\"openai/b-1.0\".window", "32000").success();
     set("model", "null").success();
     let text = String::from_utf8(env.read(file)).expect("text");
     assert_snapshot!(text, @r#"
     {
       // mine
-      "compaction": { "idleEnabled": true, "keepRecentTokens": 9000 },
+      "compaction": {
+        "idleEnabled": true,
+        "keepRecentTokens": 9000
+      },
       "models": {
-        "a/b-1.0": {
+        "openai/b-1.0": {
           "window": 32000
         }
       }

@@ -93,6 +93,7 @@ fn the_commands_of_the_pages_work() {
                 "--resume",
                 "servers",
                 "the parser",
+                "postgres:",
             ];
             if elsewhere.iter().any(|word| says(word))
                 || arguments.len() < 2

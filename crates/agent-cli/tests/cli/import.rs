@@ -303,7 +303,7 @@ fn exports_name_what_is_lost_and_how_to_resume() {
       written     reasoning 1, step-finish 4, step-start 4, text 8, tool 3
       lost        content that was taken out of the context 1, entry of another
                   branch 8, entry of type context_edit 1, entry of type custom 2,
-                  entry of type session_info 1, signature of thinking 1
+                  entry of type session_info 1
       resume      run opencode import opencode-new.json in the session's folder,
                   then opencode --session ses_35728cf17ffe2qXNVF3OOFk1xb
     ");

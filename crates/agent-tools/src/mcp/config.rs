@@ -236,7 +236,7 @@ fn in_arguments(arguments: &[String]) -> impl Iterator<Item = String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{ServerSetting, check, configured, of_client, secrets};
+    use super::{Secret, ServerSetting, check, configured, of_client, secrets};
 
     #[test]
     fn servers_of_a_client_have_names_that_no_other_server_has() {
@@ -266,7 +266,7 @@ mod tests {
         ] {
             let settings = BTreeMap::from([("x".to_owned(), with_arguments(arguments))]);
             let found = secrets(&configured(&settings));
-            let found: Vec<&str> = found.iter().map(|secret| secret.expose()).collect();
+            let found: Vec<&str> = found.iter().map(Secret::expose).collect();
             assert_eq!(found, want, "{arguments:?}");
         }
     }

@@ -334,7 +334,9 @@ fn a_command_of_the_user_runs_and_is_added_to_the_session() {
     insta::assert_snapshot!(bench.screen(), @"
     error: your command still runs; esc stops it
 
-    * ! ls -l
+    * ! ls -l  2 lines
+        a
+        b
     ~~~
 
     > hello
