@@ -59,7 +59,7 @@ impl Address {
         }
         let (mut timeout, mut lease, mut root_certificate) = (30, 30, None);
         let mut is_encrypted = None;
-        // What is not ours goes on as it is written.
+        // Other parameters are passed on as they are.
         let mut others = Vec::new();
         for pair in url
             .query()

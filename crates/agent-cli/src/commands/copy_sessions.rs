@@ -49,7 +49,7 @@ pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
                     "pending": pending,
                 }));
             }
-            // Copying all goes on where an earlier copy ended.
+            // Copying all continues where an earlier copy ended.
             Err(StoreError::AlreadyThere { .. }) if is_all => present.push(at.to_string()),
             Err(error) => return Err(error.into()),
         }
