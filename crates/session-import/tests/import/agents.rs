@@ -38,6 +38,7 @@ fn codex_items_without_a_wrapper_are_read() {
 }
 
 /// Returns a record of Codex.
+#[expect(clippy::needless_pass_by_value, reason = "payloads are made for it")]
 fn codex(kind: &str, payload: Value) -> Value {
     json!({ "timestamp": "2026-01-01T00:00:00.000Z", "type": kind, "payload": payload })
 }

@@ -417,7 +417,7 @@ fn branch(decoded: &Decoded) -> Vec<String> {
                 let texts = message
                     .content()
                     .into_iter()
-                    .flat_map(|content| content.texts());
+                    .flat_map(session_model::Content::texts);
                 let usage = match &**message {
                     AgentMessage::Assistant(answer) => {
                         answer.usage.map_or(0, |usage| usage.total_tokens)
