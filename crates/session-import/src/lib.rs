@@ -26,6 +26,7 @@
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod answers;
 mod claude;
 mod codex;
 mod content;
