@@ -32,6 +32,9 @@ const ARGUMENT: usize = 100;
 /// Where a result names the file of its whole output.
 pub(super) const FULL_OUTPUT: &[u8] = b"full_output_path";
 
+/// Returns an output by the name of its file, and whether that is all of it.
+pub type ReadOutput<'a> = &'a (dyn Fn(&str) -> Option<(String, bool)> + Sync);
+
 /// How texts are read: what every text passes before it is searched or shown, and where whole outputs come from.
 #[derive(Clone, Copy, Default)]
 pub struct Access<'a> {
@@ -39,7 +42,7 @@ pub struct Access<'a> {
     pub clean: Option<Clean<'a>>,
     /// Returns the output that a result keeps in a file, by the name that the result has of it, and whether that is all
     /// of it.
-    pub outputs: Option<&'a (dyn Fn(&str) -> Option<(String, bool)> + Sync)>,
+    pub outputs: Option<ReadOutput<'a>>,
 }
 
 /// How the texts of one search are read.
@@ -335,7 +338,7 @@ pub(super) fn call_text(call: &ToolCall, gate: Gate<'_>) -> String {
     let arguments = call
         .arguments
         .as_ref()
-        .map(|arguments| arguments.to_value());
+        .map(session_model::json::RawJson::to_value);
     let Some(Value::Object(arguments)) = arguments else {
         return text;
     };

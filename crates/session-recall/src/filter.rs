@@ -179,7 +179,7 @@ fn is_on_file(
         ends(&named, &file) || (file.starts_with('/') && ends(&file, &named))
     };
     let names = |call: &ToolCall| file_calls(call).iter().any(|(_, named)| is_it(named));
-    let makes = |message: &AgentMessage| message.tool_calls().any(|call| names(call));
+    let makes = |message: &AgentMessage| message.tool_calls().any(&names);
     if entry.messages().iter().any(|message| makes(message)) {
         return true;
     }

@@ -59,7 +59,7 @@ use std::ops::Range;
 use serde::Serialize;
 use session_model::{EntryId, EntryIndex, TokenCount};
 
-pub use entry_text::{Access, QUOTED};
+pub use entry_text::{Access, QUOTED, ReadOutput};
 pub use excerpt::Excerpt;
 pub use file_history::{FileEvent, FileHistory, file_history};
 pub use filter::{Kind, Moment, Place, RecallFilters};

@@ -147,7 +147,7 @@ impl Prefilter {
             mark(lines, escapes, |line| signs[line].term = true);
             if let Some(output) = &self.output {
                 mark(lines, output.find_iter(bytes), |line| {
-                    signs[line].term = true
+                    signs[line].term = true;
                 });
             }
             mark_hits(runs, bytes, lines, |line| signs[line].term = true);
