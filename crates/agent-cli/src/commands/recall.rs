@@ -145,7 +145,7 @@ pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> 
             let read = read.map_err(wrong)?.ok_or(Error::Cancelled)?;
             Outcome::done(&read, for_people(&read.to_text()))
         }
-        _ => find(session.as_ref(), words, args, access, global)?,
+        _ => find(session.as_ref(), &words, args, access, global)?,
     };
     Ok(match session {
         Some(session) => asked.of(session.report()),
@@ -164,7 +164,7 @@ fn at<'a>(session: &'a ReadSession, args: &RecallArgs, global: &Global) -> Resul
 
 fn find(
     session: Option<&ReadSession>,
-    words: Vec<String>,
+    words: &[String],
     args: &RecallArgs,
     access: Access<'_>,
     global: &Global,
@@ -239,15 +239,15 @@ fn sessions(
         (named, PathBuf::from(row.locator))
     });
     let mut all: Vec<(InSession, PathBuf)> = found.collect();
-    if let Some(session) = session {
-        if !all.iter().any(|(_, path)| is_same(path, &session.path)) {
-            let named = InSession {
-                agent: OWN.to_owned(),
-                id: header.map_or_else(String::new, |header| header.id.clone()),
-                title: session.tree().name().unwrap_or_default(),
-            };
-            all.insert(0, (named, session.path.clone()));
-        }
+    if let Some(session) = session
+        && !all.iter().any(|(_, path)| is_same(path, &session.path))
+    {
+        let named = InSession {
+            agent: OWN.to_owned(),
+            id: header.map_or_else(String::new, |header| header.id.clone()),
+            title: session.tree().name().unwrap_or_default(),
+        };
+        all.insert(0, (named, session.path.clone()));
     }
     Ok(all)
 }
