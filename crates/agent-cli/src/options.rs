@@ -12,6 +12,7 @@ use session_model::{Leaf, ModelRef, SessionTree};
 use crate::error::Error;
 use crate::models::DEFAULT_WINDOW;
 use crate::output_filter::{OutputFilter, Secrets};
+use crate::ui::bar::Window;
 use agent_settings::{AppSettings, Loaded, Sources, load_layers};
 
 /// Options of every command.
@@ -90,15 +91,6 @@ pub struct WindowArgs {
 pub(crate) fn tokens_at_least_one(text: &str) -> Result<NonZeroU64, String> {
     text.parse()
         .map_err(|_| "must be a number of tokens, at least 1".to_owned())
-}
-
-/// The window of a session's model.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Window {
-    /// Its tokens.
-    pub tokens: TokenCount,
-    /// Whether the model's own is not known.
-    pub is_assumed: bool,
 }
 
 /// Where to write.

@@ -38,6 +38,7 @@ mod transcript;
 mod tree;
 mod update;
 mod view;
+mod wanted;
 
 pub use driver::{Ended, Host, Options, OtherModels};
 pub use picker::Choice;

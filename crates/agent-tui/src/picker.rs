@@ -4,9 +4,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
 use crate::matching::ranked;
-use crate::state::Where;
 use crate::text::{columns, cut, fitting, line, safe_line};
 use crate::theme::Theme;
+use crate::wanted::Where;
 
 /// What is chosen from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! What the terminal knows: pure data, changed by [`update`](crate::update::update) alone.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::time::Duration;
 
 use agent_session::event::TokenUsage;
@@ -12,7 +11,7 @@ use agent_session::{SessionEvent, runtime::Snapshot};
 use agent_tools::approval::Decision;
 use crossterm::event::KeyEvent;
 use ratatui::layout::Size;
-use session_model::{BashExecution, ReadMeter};
+use session_model::BashExecution;
 use session_store::PromptImage;
 
 use crate::block::Block;
@@ -27,6 +26,7 @@ use crate::review::ReviewView;
 use crate::theme::Theme;
 use crate::transcript::Transcript;
 use crate::tree::TreeView;
+pub use crate::wanted::{Listed, Waiting, Where, Work};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -96,37 +96,6 @@ pub enum Action {
     Suspend,
     /// The program leaves.
     Leave(Next),
-}
-
-/// Whose sessions are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Where {
-    /// Those of this project.
-    Here,
-    /// Those of every folder.
-    Everywhere,
-}
-
-/// What the program around the terminal lists.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listed {
-    /// The hooks of the settings.
-    Hooks,
-    /// What is allowed and denied for good in the project.
-    Permissions,
-    /// The tool servers of the settings.
-    Servers,
-}
-
-impl Listed {
-    /// Returns the title of its page.
-    pub(crate) const fn title(self) -> &'static str {
-        match self {
-            Self::Hooks => "Hooks of the settings",
-            Self::Permissions => "Allowed and denied for good in this project",
-            Self::Servers => "Tool servers of the settings",
-        }
-    }
 }
 
 impl Action {
@@ -287,26 +256,6 @@ pub struct Compacting {
     pub reason: String,
     /// What happens.
     pub text: String,
-}
-
-/// A report or a command that the user waits for.
-#[derive(Debug)]
-pub struct Waiting {
-    /// What it is called.
-    pub name: String,
-    /// Since when.
-    pub since: Duration,
-    /// What is waited for.
-    pub work: Work,
-}
-
-/// What the user waits for, and what stops it.
-#[derive(Debug)]
-pub enum Work {
-    /// A report: how many entries were read, and how many there are.
-    Report(Arc<ReadMeter>, usize),
-    /// A command.
-    Command(CancellationToken),
 }
 
 /// What takes the whole screen.

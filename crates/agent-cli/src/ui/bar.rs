@@ -7,6 +7,15 @@ pub use agent_session::context_bar::{Bar, Category, Cell, Shares};
 
 use crate::ui::{BOLD, DIM, styled};
 
+/// The window of a session's model.
+#[derive(Debug, Clone, Copy)]
+pub struct Window {
+    /// Its tokens.
+    pub tokens: TokenCount,
+    /// Whether the model's own is not known.
+    pub is_assumed: bool,
+}
+
 /// Returns the headline, the bar and its legend in lines of at most `width`; `billed` is what a provider counted.
 pub fn section(bar: &Bar, title: &str, billed: Option<TokenCount>, width: usize) -> String {
     let headline = bar.headline(title, billed);

@@ -3,7 +3,7 @@
 use compaction_core::{AppliedCompaction, CompactionPlan, Disposition, TokenCount, prose_of};
 use session_model::{EntryId, SessionContext};
 
-use crate::options::Window;
+use crate::ui::bar::Window;
 use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::plan::shares;
 use crate::ui::writing::{account, author};

@@ -7,7 +7,7 @@ use compaction_core::{
 };
 use session_model::{SessionContext, without_private};
 
-use crate::options::Window;
+use crate::ui::bar::Window;
 use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::{
     BOLD, DIM, clean, counted, first_line, ledger, restored, row, rule, styled, tokens, width,
