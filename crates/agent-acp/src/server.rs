@@ -380,11 +380,11 @@ fn opening(wanted: Wanted, cwd: &Path, servers: Vec<McpServer>) -> Result<Openin
                 format!("mcpServers: {name} has no command; servers over a network are not taken");
             return Err(Failure::new(code::INVALID_PARAMS, text));
         };
-        let variables = server.env.into_iter();
+        let variables = server.env.into_iter().map(|own| (own.name, own.value));
         let setting = ServerSetting {
             command: Some(program),
             args: Some(server.args),
-            env: Some(variables.map(|own| (own.name, own.value)).collect()),
+            env: Some(variables.collect()),
             ..ServerSetting::default()
         };
         Ok((name, setting))

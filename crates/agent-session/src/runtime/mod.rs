@@ -249,11 +249,6 @@ impl AgentSession {
         }
     }
 
-    /// Returns what tools run with.
-    pub(crate) fn tool_context(&self) -> &ToolContext {
-        &self.tool_context
-    }
-
     /// Returns where the session is written.
     pub fn store(&self) -> &dyn SessionStore {
         &*self.store

@@ -31,6 +31,11 @@ const TOLD: usize = 2000;
 const NOT_RUN: &str = "cancelled before it ran";
 
 impl AgentSession {
+    /// Returns what tools run with.
+    pub(crate) fn tool_context(&self) -> &ToolContext {
+        &self.tool_context
+    }
+
     pub(super) fn run_tools(&mut self, job: Job) {
         let calls = self.pending_calls();
         let after_crash = std::mem::take(&mut self.resumes_calls);

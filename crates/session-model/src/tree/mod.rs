@@ -5,6 +5,7 @@ mod damage;
 mod decode;
 mod kinds;
 mod link;
+mod metered;
 mod of_messages;
 mod path;
 mod replaced;
@@ -275,16 +276,6 @@ impl SessionTree {
         take: &mut TakeLeftOut<'_>,
     ) -> bool {
         self.source.left_out(stored, lines, take)
-    }
-
-    /// Returns what counts the entries that are read of this tree and its clones.
-    pub fn meter(&self) -> &Arc<ReadMeter> {
-        &self.meter
-    }
-
-    /// Gives this tree a meter that counts from zero, and stops no clone that was made before.
-    pub fn reset_meter(&mut self) {
-        self.meter = Arc::default();
     }
 
     fn line_of(&self, index: EntryIndex) -> Result<Cow<'_, [u8]>, SourceError> {
