@@ -16,12 +16,10 @@ use crate::lock::SessionLock;
 use crate::new_file::NewFile;
 use crate::pending::{make_folder, pending_path};
 use crate::progress::ReadObserver;
-use crate::row::page_of;
+use crate::row::{Page, Query, page_of};
 use crate::sidecars::outputs_path;
 use crate::stamp::header_now;
-use crate::traits::{
-    Carry, ForkSource, NewSession, OpenSession, Page, Query, SessionCatalog, StoreFuture,
-};
+use crate::traits::{Carry, ForkSource, NewSession, OpenSession, SessionCatalog, StoreFuture};
 
 /// Sessions in files below one root, in a folder for each working folder. Locators are paths.
 #[derive(Debug, Clone)]

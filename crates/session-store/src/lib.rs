@@ -79,12 +79,12 @@ pub use new_file::{Contents, NewFile, check_new};
 pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
-pub use row::{SessionRow, first_prompt};
+pub use row::{Page, Query, SessionRow, first_prompt};
 pub use sidecars::{holds_outputs, is_sidecar, sidecars};
 pub use source::FileSource;
 pub use stamp::{header_now, new_header, now};
 pub use traits::{
-    Batch, BoxFuture, Carry, ForkSource, LocalFiles, NewSession, OpenSession, Page, Query,
-    SessionCatalog, SessionStore, StoreFuture, list_all, move_queue,
+    Batch, BoxFuture, Carry, ForkSource, LocalFiles, NewSession, OpenSession, SessionCatalog,
+    SessionStore, StoreFuture, list_all, move_queue,
 };
 pub use writer::STDIN_IN_PLACE;

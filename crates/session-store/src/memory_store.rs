@@ -14,10 +14,10 @@ use crate::locator::Locator;
 use crate::log::{Lines, SessionLog, Store};
 use crate::progress::ReadObserver;
 use crate::queue::Queued;
-use crate::row::{SessionRow, page_of};
+use crate::row::{Page, Query, SessionRow, page_of};
 use crate::stamp::{header_now, now};
 use crate::traits::{
-    Carry, ForkSource, NewSession, OpenSession, Page, Query, SessionCatalog, StoreFuture, list_all,
+    Carry, ForkSource, NewSession, OpenSession, SessionCatalog, StoreFuture, list_all,
 };
 
 /// A session in memory.

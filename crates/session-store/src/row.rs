@@ -1,11 +1,10 @@
-//! What a list tells of a session.
+//! Lists of sessions: what they tell of each, and their pages.
 
 use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp};
 
 use crate::file::NEWEST_VERSION;
 use crate::locator::Locator;
 use crate::queue::Queued;
-use crate::traits::{Page, Query};
 
 /// What a list tells of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +70,26 @@ impl SessionRow {
             ..self
         }
     }
+}
+
+/// Which sessions a list has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Query<'a> {
+    /// Those that work in this folder; `None` is all.
+    pub cwd: Option<&'a str>,
+    /// Those behind this place, which an earlier page named.
+    pub after: Option<&'a str>,
+    /// At most so many; `None` lets the catalog choose.
+    pub limit: Option<usize>,
+}
+
+/// A part of a list, the last written first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// The sessions.
+    pub rows: Vec<SessionRow>,
+    /// Where the next page begins; `None` when this is the last.
+    pub next: Option<String>,
 }
 
 /// Returns the part of a list that a query asks for; the place behind a row is its locator.

@@ -16,7 +16,7 @@ use crate::filter::WriteFilter;
 use crate::locator::Locator;
 use crate::progress::ReadObserver;
 use crate::queue::{Delivery, NewEntry, Prompt, Queued};
-use crate::row::SessionRow;
+use crate::row::{Page, Query, SessionRow};
 
 /// A future that a trait returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -218,26 +218,6 @@ pub type Carry = fn(&SessionPath<'_>, &SessionPath<'_>) -> Vec<NewEntry>;
 
 /// An open session of any catalog.
 pub type OpenSession = Box<dyn SessionStore>;
-
-/// Which sessions a list has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Query<'a> {
-    /// Those that work in this folder; `None` is all.
-    pub cwd: Option<&'a str>,
-    /// Those behind this place, which an earlier page named.
-    pub after: Option<&'a str>,
-    /// At most so many; `None` lets the catalog choose.
-    pub limit: Option<usize>,
-}
-
-/// A part of a list, the last written first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
-    /// The sessions.
-    pub rows: Vec<SessionRow>,
-    /// Where the next page begins; `None` when this is the last.
-    pub next: Option<String>,
-}
 
 /// Where sessions are made, found and removed.
 pub trait SessionCatalog: fmt::Debug + Send + Sync {

@@ -54,18 +54,15 @@ pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
             Err(error) => return Err(error.into()),
         }
     }
-    if !present.is_empty() {
-        let sessions = counted(present.len(), "session");
-        text.push_str(&format!("{sessions} of that id already there\n"));
-    }
     let document = json!({ "copied": copied, "present": present });
-    match copied.is_empty() {
-        true => Ok(Outcome::nothing_to_do(
-            "no session to copy".to_owned(),
-            document,
-        )),
-        false => Ok(Outcome::done(&document, text)),
+    let known = format!("{} there already", counted(present.len(), "session"));
+    if copied.is_empty() {
+        return Ok(Outcome::nothing_to_do(known, document));
     }
+    if !present.is_empty() {
+        text.push_str(&format!("{known}\n"));
+    }
+    Ok(Outcome::done(&document, text))
 }
 
 fn copy(

@@ -26,7 +26,7 @@ use proxy::{Fault, Proxy};
 use server::Server;
 
 /// At how many answers of a scripted run a fault is tried.
-const FAULTS: usize = 8;
+const FAULTS: usize = 5;
 
 /// Counts schemas, each of which holds one backend's sessions.
 static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
