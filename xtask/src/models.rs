@@ -197,7 +197,7 @@ fn levels(model: &Value, api: &str) -> Option<Value> {
             .is_some_and(|word| word.eq_ignore_ascii_case(level)),
     };
     let names = Reasoning::LEVELS.map(Reasoning::name);
-    let levels: Vec<&str> = names.iter().copied().filter(|name| taken(&name)).collect();
+    let levels: Vec<&str> = names.iter().copied().filter(|name| taken(name)).collect();
     Some(json!(levels))
 }
 

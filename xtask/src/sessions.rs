@@ -77,8 +77,11 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the name of the format, what the imported session has, and what is reported; `None` for no session.
-fn imported(bytes: &[u8]) -> Result<Option<(&'static str, Counts, Vec<Diagnostic>)>, String> {
+/// The name of a format, what the imported session has, and what is reported.
+type Imported = (&'static str, Counts, Vec<Diagnostic>);
+
+/// Imports a file; `None` for no session.
+fn imported(bytes: &[u8]) -> Result<Option<Imported>, String> {
     let Some(format) = detect(bytes) else {
         let decoded = decode_bytes(bytes.to_vec());
         let is_session = decoded.tree.header().is_some();

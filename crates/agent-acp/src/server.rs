@@ -420,8 +420,7 @@ mod tests {
         let (out, _unread) = mpsc::channel(1);
         let serving = serve(Box::new(Nothing), lines, out, CancellationToken::new());
         let asking = async {
-            let mut read = 0;
-            let mut idle = 0;
+            let (mut read, mut idle) = (0, 0);
             while idle < 1000 && read < 10_000 {
                 match asking.try_send(Line::Whole(request.into())) {
                     Ok(()) => (read, idle) = (read + 1, 0),

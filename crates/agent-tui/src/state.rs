@@ -26,7 +26,7 @@ use crate::review::ReviewView;
 use crate::theme::Theme;
 use crate::transcript::Transcript;
 use crate::tree::TreeView;
-pub use crate::wanted::{Listed, Waiting, Where, Work};
+pub use crate::wanted::{Listed, UserCommand, Waiting, Where, Work};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -271,28 +271,6 @@ pub enum FullScreen {
     Review(Box<ReviewView>),
     /// A list of which one is chosen.
     Picker(Box<Picker>),
-}
-
-/// A command of the user: a message with a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UserCommand {
-    /// Its name, without the slash.
-    pub name: String,
-    /// What it is for.
-    pub about: String,
-    /// The message; `$ARGUMENTS` stands for what is typed behind the name.
-    pub text: String,
-}
-
-impl UserCommand {
-    /// Returns the message with these arguments; they follow it where it has no place for them.
-    pub fn message(&self, arguments: &str) -> String {
-        const PLACE: &str = "$ARGUMENTS";
-        match self.text.contains(PLACE) {
-            true => self.text.replace(PLACE, arguments).trim().to_owned(),
-            false => format!("{}\n\n{arguments}", self.text).trim().to_owned(),
-        }
-    }
 }
 
 /// What is set once.

@@ -6,6 +6,28 @@ use std::time::Duration;
 use agent_session::llm_providers::CancellationToken;
 use session_model::ReadMeter;
 
+/// A command of the user: a message with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserCommand {
+    /// Its name, without the slash.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// The message; `$ARGUMENTS` stands for what is typed behind the name.
+    pub text: String,
+}
+
+impl UserCommand {
+    /// Returns the message with these arguments; they follow it where it has no place for them.
+    pub fn message(&self, arguments: &str) -> String {
+        const PLACE: &str = "$ARGUMENTS";
+        match self.text.contains(PLACE) {
+            true => self.text.replace(PLACE, arguments).trim().to_owned(),
+            false => format!("{}\n\n{arguments}", self.text).trim().to_owned(),
+        }
+    }
+}
+
 /// Whose sessions are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Where {

@@ -270,6 +270,7 @@ fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>, most: usize) -> usize 
     for (place, index) in path.entries().iter().enumerate() {
         if place < skipped && tree.kind(*index) != EntryKind::Compaction {
             left_out += 1;
+            left.extend(others(Some(*index)));
             continue;
         }
         // A result belongs to its call, whatever was tried in between.

@@ -1311,7 +1311,7 @@ fn models() {
     anthropic  key ANTHROPIC_API_KEY is not set  https://api.anthropic.com
       anthropic/claude-haiku-4-5           200.0k    64.0k     1.00     5.00  tir-  generated
       anthropic/claude-haiku-4-5-20251001   200.0k    64.0k     1.00     5.00  tir-  generated
-      anthropic/claude-haiku-5-5             1.0M   128.0k     0.10+    0.50+ tir-  checked
+      anthropic/claude-haiku-5-5             1.0M   128.0k     0.10+    0.50+ tir-  generated
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
     from: checked by hand, generated from a public list, service or settings
@@ -1320,9 +1320,10 @@ fn models() {
     assert_snapshot!(run(&["KIMI-K3", "--provider", "openrouter"], &keys), @"
     exit 0
     --- stdout
-                                      window   output     $ in    $ out  can   from
+                                           window   output     $ in    $ out  can   from
     openrouter  key OPENROUTER_API_KEY is set  https://openrouter.ai/api/v1
-      openrouter/moonshotai/kimi-k3     1.0M   131.1k     3.00    15.00  tir-  checked
+      openrouter/moonshotai/kimi-k3          1.0M   131.1k    0.192    16.00  tir-  generated
+      openrouter/moonshotai/kimi-k3.1-pro     1.0M   131.1k    0.253     8.80  tir-  generated
       any model that it has, as openrouter/MODEL
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction

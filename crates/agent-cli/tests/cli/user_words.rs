@@ -14,7 +14,7 @@ const QUOTING: [(&str, &str); 11] = [
     ("compact", "compact F --dry-run --json"),
     ("handoff", "handoff F --dry-run --json"),
     ("branch", "branch F --to first --summarize --dry-run --json"),
-    ("recall", "recall F evil.example --role user --json"),
+    ("recall", "recall F evil.example --kind user --json"),
     ("timeline", "timeline F --json"),
     ("tree", "tree F --json"),
     ("loss", "loss C --json"),

@@ -58,6 +58,7 @@ pub const FORMS: &[Form] = &[
     form("xiaomi", "xiaomi/mimo-v2.6-pro"),
     form("qwen", "qwen-token-plan/glm-5.1"),
     form("together", "together/zai-org/GLM-5.3"),
+    form("opencode", "opencode/big-pickle"),
     form("zai", "zai/glm-5.2"),
     form("vllm", "vllm/local"),
     form("groq", "groq/openai/gpt-oss-120b"),

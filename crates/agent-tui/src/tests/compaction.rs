@@ -39,8 +39,7 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
        entries  240 summarized, 18 entries kept verbatim, your messages: 12 of 18
                 verbatim, 4 in part, 3 shortened
        ledger   1.6k tokens quoted by code: messages, files, failures
-       lost     nothing: every entry is still in the session; /recall finds what is
-                out of context
+       on disk  every entry; /recall finds what is out of context
                 /undo takes it back   /loss what went   ctrl+o reads the summary
     ~~~
 
@@ -60,10 +59,8 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
                 4 in part, 3 shortened
        ledger   1.6k tokens quoted by code:
                 messages, files, failures
-       lost     nothing: every entry is
-                still in the session;
-                /recall finds what is out of
-                context
+       on disk  every entry; /recall finds
+                what is out of context
                 /undo takes it back   /loss
                 what went   ctrl+o reads the
                 summary

@@ -47,7 +47,7 @@ async fn a_compaction_is_previewed_chosen_and_run() {
     insta::assert_snapshot!(without_ids(&bench.screen()), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
-    Preview: compact now   10.3k -> ~3.0k   nothing has changed yet
+    Preview: compact now   10.2k -> ~2.9k   nothing has changed yet
       keep      1 entry verbatim, 6
       summarize 5 entries, 8.4k into at most 1.0k
       ledger    N quoted by code: messages, work, failures, todos
@@ -115,7 +115,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             openai/gpt-5.4, window 60.0k, in
                /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~3.0k
+            Preview: compact now   10.2k -> ~2.9k
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at m...
               ledger    N quoted by code: messag...
@@ -141,7 +141,7 @@ async fn the_preview_fits_other_screens_and_escape_leaves_it() {
             insta::assert_snapshot!(screen, @"
             openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
             ~~~
-            Preview: compact now   10.3k -> ~3.0k   nothing has changed yet
+            Preview: compact now   10.2k -> ~2.9k   nothing has changed yet
               keep      1 entry verbatim, 6
               summarize 5 entries, 8.4k into at most 1.0k
               ledger    N quoted by code: messages, work, failures, todos
