@@ -11,7 +11,7 @@
 //! `sslrootcert=FILE`.
 //!
 //! **Invariants.** A statement that changes a session checks the lease in the same statement. An answer that is lost is
-//! [`StoreError::Unknown`](session_store::StoreError::Unknown) or the statement is one that may be repeated.
+//! [`StoreError::Unknown`] or the statement is one that may be repeated.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
