@@ -159,8 +159,8 @@ fn a_command_of_the_user_reaches_the_model_with_the_next_message() {
     pty.wait_for("from-42");
     pty.wait_for("ask something");
     pty.send("/tree\r");
-    pty.wait_for("! echo from-");
-    pty.send("\u{1b}");
+    pty.wait_for("@ ! echo from-");
+    pty.send("q");
     pty.wait_for("ask something");
     pty.send("/permissions\r");
     pty.wait_for("Allowed and denied for good");
