@@ -5,10 +5,13 @@ use std::process::Command;
 
 use crate::run::{Outcome, debug_binary, output, root, succeed, target, without_settings};
 
+/// pi, which conformance and benchmarks compare with too.
+const PI: &[&str] = &["@earendil-works/pi-coding-agent@1.6.0"];
+
 /// What npm is given for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this machine.
 const PEERS: [(&str, &[&str]); 6] = [
     ("claude", &["@anthropic-ai/claude-code-PLATFORM@2.1.197"]),
-    ("pi", &["@earendil-works/pi-coding-agent@1.6.0"]),
+    ("pi", PI),
     (
         "omp",
         &[
@@ -77,13 +80,12 @@ fn drive(peers: &[&str]) -> Outcome {
 
 /// Installs pi, if it is not there, and returns its folder.
 pub fn install_pi() -> Outcome<PathBuf> {
-    let (name, packages) = PEERS[0];
-    install(name, packages)
+    install("pi", PI)
 }
 
 /// Returns the folder of pi, if it is installed.
 pub fn installed_pi() -> Option<PathBuf> {
-    let folder = folder(PEERS[0].0).ok()?;
+    let folder = folder("pi").ok()?;
     folder.join(MARK).is_file().then_some(folder)
 }
 
