@@ -80,7 +80,7 @@ pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
 pub use row::{Page, Query, SessionRow, first_prompt};
-pub use sidecars::{holds_outputs, is_sidecar, sidecars};
+pub use sidecars::{holds_outputs, is_sidecar, outputs_path, sidecars};
 pub use source::FileSource;
 pub use stamp::{header_now, new_header, now};
 pub use traits::{

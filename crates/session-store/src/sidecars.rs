@@ -32,7 +32,7 @@ pub(crate) fn lock_path(session: &Path) -> PathBuf {
 }
 
 /// Returns the folder of the outputs of `session` that were cut.
-pub(crate) fn outputs_path(session: &Path) -> PathBuf {
+pub fn outputs_path(session: &Path) -> PathBuf {
     behind(session, OUTPUTS)
 }
 

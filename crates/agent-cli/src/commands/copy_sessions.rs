@@ -7,7 +7,7 @@ use clap::Args;
 use futures_executor::block_on;
 use serde_json::json;
 use session_store::{
-    Locator, SessionCatalog, SessionRow, StoreError, SyncPolicy, is_url, list_all,
+    Locator, SessionCatalog, SessionRow, StoreError, SyncPolicy, is_url, list_all, outputs_path,
 };
 
 use crate::commands::Outcome;
@@ -43,10 +43,17 @@ pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
                     let messages = counted(pending, "message");
                     text.push_str(&format!("  {messages} to send stay where they are\n"));
                 }
+                let outputs = std::fs::read_dir(outputs_path(at.as_path()));
+                let outputs = outputs.map_or(0, Iterator::count);
+                if outputs > 0 {
+                    let outputs = counted(outputs, "whole output");
+                    text.push_str(&format!("  {outputs} of tools stay where they are\n"));
+                }
                 copied.push(json!({
                     "from": at.to_string(),
                     "to": copy.to_string(),
                     "pending": pending,
+                    "outputs": outputs,
                 }));
             }
             // Copying all continues where an earlier copy ended.

@@ -326,6 +326,16 @@ fn sessions_are_copied_byte_for_byte_and_none_twice() {
     let single = env.run(&["sessions", "copy", &file.to_string_lossy(), "copy"]);
     assert_eq!(single.code, Some(2), "{single}");
     assert!(single.stderr.contains("is there already"), "{single}");
+    let outputs = format!("{}.outputs", file.display());
+    std::fs::create_dir(&outputs).expect("a folder of outputs");
+    std::fs::write(format!("{outputs}/call_1.txt"), "all of it").expect("an output");
+    let single = env.run(&["sessions", "copy", &file.to_string_lossy(), "third"]);
+    assert!(
+        single
+            .stdout
+            .contains("1 whole output of tools stay where they are"),
+        "{single}"
+    );
 }
 
 #[test]
