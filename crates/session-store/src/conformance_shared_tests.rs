@@ -84,7 +84,7 @@ async fn a_lease_that_no_other_program_took_goes_on(backend: &dyn SharedBackend)
     store
         .append(vec![user("three")])
         .await
-        .expect("nobody else wrote");
+        .expect("the only writer");
     let refused = backend.other().open(&at, &mut ()).await;
     refused.expect_err("the write renewed the lease");
 }

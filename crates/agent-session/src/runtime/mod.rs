@@ -265,7 +265,7 @@ impl AgentSession {
         let mut telling = pin!(notifications.run());
         let mut announced = false;
         let mut commanded = true;
-        // What ended while nobody read: nothing follows it before somebody does.
+        // What ended while the program did not read events: nothing follows before it does.
         let mut ended = None;
         while !self.closed {
             // The bounds: see the module `channel`.
@@ -289,7 +289,7 @@ impl AgentSession {
                     }
                 },
                 Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done).await,
-                // Time limits of what runs hold although nobody reads.
+                // Time limits hold although the program does not read events.
                 () = tokio::time::sleep(jobs::BEHIND), if !works && ended.is_none() && !self.jobs.is_empty() => {
                     ended = self.jobs.next().now_or_never().flatten();
                 }

@@ -117,7 +117,7 @@ pub struct ModelOverride {
     pub extra_body: Option<ExtraBody>,
 }
 
-/// What stands behind the source of facts that the settings change.
+/// What follows the name of a source whose facts the settings change.
 pub(super) const CHANGED: &str = "; changed in the settings";
 
 impl Catalog {

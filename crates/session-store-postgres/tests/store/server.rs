@@ -94,7 +94,7 @@ impl Server {
         if let Some((uid, gid)) = self.user {
             command.uid(uid).gid(gid);
         }
-        // A server that goes on would keep a pipe open.
+        // A server that still runs would keep a pipe open.
         let output = command.stdin(Stdio::null()).stdout(Stdio::null());
         let status = output.status().expect("it runs");
         assert!(status.success(), "{program} {arguments:?}");

@@ -73,7 +73,7 @@ impl ScriptFile {
     }
 }
 
-/// Returns whether the arguments begin a script that plays the user too: there is nobody to talk to then.
+/// Returns whether the arguments begin a script that plays the user too, so that no person is asked.
 #[cfg(feature = "tui")]
 pub(in crate::commands) fn plays_the_user(args: &RunArgs) -> bool {
     let begins =
