@@ -1,7 +1,7 @@
 //! `acp`: a whole session as an editor drives it, and editors that send garbage or disappear.
 #![cfg(unix)]
 
-use std::io::Write;
+use std::{io::Write, process::Command};
 
 use serde_json::{Value, json};
 
@@ -372,7 +372,7 @@ fn a_server_of_the_editor_gets_nothing_of_the_users_server_of_that_name() {
     let mut editor = Editor::with(Client::spawn(&mut program));
     let named = |name: &str, file: &str| {
         let env = json!([{"name": "MINE", "value": "1"}]);
-        let write = format!("env > {file}; pwd >> {file}; echo $@ >> {file}");
+        let write = format!("{{ env; pwd; echo $@; }} > {file}");
         json!({"name": name, "command": "sh", "args": ["-c", write], "env": env})
     };
     let servers = [
@@ -380,15 +380,21 @@ fn a_server_of_the_editor_gets_nothing_of_the_users_server_of_that_name() {
         named("a.b", "one"),
         named("a_b", "other"),
     ];
+    // A pipe is read to the end of what is written, so nothing ends before it was.
+    for pipe in ["seen", "one", "other"] {
+        let made = Command::new("mkfifo").arg(runs.env.path(pipe)).status();
+        assert!(made.expect("mkfifo runs").success());
+    }
     editor.ask(
         "session/new",
         &json!({"cwd": runs.env.folder(), "mcpServers": servers}),
     );
-    assert_eq!(editor.client.end().0, Some(0));
+    let written = |file: &str| String::from_utf8(runs.env.read(file)).expect("text");
     for file in ["one", "other"] {
-        assert!(runs.env.path(file).exists(), "both servers are started");
+        assert!(written(file).contains("MINE=1"), "both are started");
     }
-    let seen = String::from_utf8(runs.env.read("seen")).expect("text");
+    let seen = written("seen");
+    assert_eq!(editor.client.end().0, Some(0));
     assert!(seen.contains("MINE=1"), "{seen}");
     for theirs in ["THEIRS", "ISSUES_TOKEN", "their", "\n/\n"] {
         assert!(!seen.contains(theirs), "{theirs}: {seen}");
