@@ -76,7 +76,7 @@ pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, LossKind, LossReport, LostText, Missing,
     TotalLoss, loss_of_drafts, loss_report,
 };
-pub use measure::{Measure, adapted_keep, is_plausible, measure, message_counts, trusted_usage};
+pub use measure::{Measure, adapted_keep, is_plausible, measure, message_counts};
 pub use outline::{HANDOFF_MESSAGE, Outline, OutlineCounts, OutlineText};
 pub use pins::{NewPin, PIN_ENTRY, PIN_LABEL, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 pub use plan::{

@@ -159,7 +159,7 @@ fn billed_answers(
 }
 
 /// Returns what was billed for an answer, where that tells the size of the context: it did not end badly.
-pub fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
+fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
     let AgentMessage::Assistant(answer) = message else {
         return None;
     };

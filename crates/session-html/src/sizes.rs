@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use compaction_core::{Profile, TokenCount, measure, message_counts, trusted_usage};
+use compaction_core::{Profile, TokenCount, measure, message_counts};
 use session_model::{
     AgentMessage, EntryBody, EntryIndex, EntryKind, ModelRef, SessionContext, SessionPath,
     build_context,
@@ -40,7 +40,7 @@ pub(crate) enum Change {
 /// The context along a path.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes {
-    /// The size after each entry of the path: the larger of what was billed and what is estimated.
+    /// The estimate of the context after each entry of the path, as the cards of compactions state it.
     pub points: Vec<u64>,
     /// What changed, by the place on the path.
     pub changes: Vec<(usize, Change)>,
@@ -53,7 +53,6 @@ pub(crate) fn sizes(path: &SessionPath<'_>, profile: Profile) -> Sizes {
         profile,
         sizes: Sizes::default(),
         estimated: TokenCount::ZERO,
-        billed: None,
         edits: None,
         model: None,
     };
@@ -127,8 +126,6 @@ struct Walk<'a> {
     profile: Profile,
     sizes: Sizes,
     estimated: TokenCount,
-    /// What was billed for the newest answer and what followed it, unless the context changed since.
-    billed: Option<TokenCount>,
     edits: Option<Edits>,
     model: Option<ModelRef>,
 }
@@ -157,12 +154,12 @@ impl Walk<'_> {
             EntryKind::Compaction => {
                 let start = self.edits.take().map_or(place, |edits| edits.start);
                 let sizes = compaction_sizes(self.path, (start, place), self.profile);
-                self.set(sizes.after);
+                self.estimated = sizes.after;
                 self.sizes.changes.push((place, Change::Compaction(sizes)));
             }
             EntryKind::ResetBoundary => {
                 let after = context_at(self.path, place, self.profile);
-                self.set(estimate(&after, self.profile));
+                self.estimated = estimate(&after, self.profile);
                 self.sizes.changes.push((place, Change::Reset));
             }
             EntryKind::Message
@@ -173,9 +170,7 @@ impl Walk<'_> {
             }
             _ => {}
         }
-        self.sizes
-            .points
-            .push(self.estimated.max(self.billed.unwrap_or_default()).0);
+        self.sizes.points.push(self.estimated.0);
     }
 
     /// Adds what an entry contributes.
@@ -187,12 +182,7 @@ impl Walk<'_> {
             self.answers(place, model.clone());
         }
         for message in entry.messages() {
-            let tokens = self.profile.counter().message(&message);
-            self.estimated += tokens;
-            self.billed = self.billed.map(|billed| billed + tokens);
-            if let Some(usage) = trusted_usage(&message) {
-                self.billed = Some(TokenCount(usage.context_tokens()));
-            }
+            self.estimated += self.profile.counter().message(&message);
             if let AgentMessage::Assistant(answer) = &*message {
                 self.answers(
                     place,
@@ -227,7 +217,7 @@ impl Walk<'_> {
             estimate(&before, self.profile),
             estimate(&after, self.profile),
         );
-        self.set(after);
+        self.estimated = after;
         for point in self.sizes.points.iter_mut().skip(edits.end) {
             *point = after.0;
         }
@@ -235,10 +225,5 @@ impl Walk<'_> {
             edits.end,
             Change::Pruning(edits.count, before.saturating_sub(after)),
         ));
-    }
-
-    fn set(&mut self, tokens: TokenCount) {
-        self.estimated = tokens;
-        self.billed = None;
     }
 }

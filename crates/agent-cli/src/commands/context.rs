@@ -30,7 +30,9 @@ pub(super) struct Document {
     leaf: Option<EntryId>,
     thinking_level: String,
     model: Option<ModelRef>,
+    /// Estimated, as that of each message.
     tokens: TokenCount,
+    billed_tokens: Option<TokenCount>,
     messages: Vec<Row>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -101,11 +103,13 @@ pub(super) fn document(
                 .collect()
         }
     };
+    let size = measure(&path, &context, profile);
     Document {
         leaf: context.leaf.clone(),
         thinking_level: context.thinking_level.clone(),
         model: context.model.clone(),
-        tokens: measure(&path, &context, profile).tokens,
+        tokens: size.estimated,
+        billed_tokens: size.billed,
         messages,
         diagnostics,
     }
@@ -131,8 +135,11 @@ fn text(document: &Document) -> String {
         || "unknown model".to_owned(),
         |model| clean(&format!("{}/{}", model.provider, model.model_id)),
     );
+    let billed = document.billed_tokens.map_or_else(String::new, |billed| {
+        format!(" (billed {})", tokens(billed))
+    });
     let mut out = format!(
-        "{}, ~{} tokens, {model}, thinking {}\n\n",
+        "{}, ~{} tokens{billed}, {model}, thinking {}\n\n",
         counted(document.messages.len(), "message"),
         tokens(document.tokens),
         clean(&document.thinking_level),

@@ -89,7 +89,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     let started = Instant::now();
     let (document, report) = document(&models, (&path, &context), window, &plan_for)?;
     refuse_failed_reads(session.tree(), &session.path)?;
-    let tokens = TokenCount(document.chars().count() as u64 / 4);
+    let tokens = global.profile().counter().text(&document);
     let written = match &args.out {
         None => None,
         Some(place) => {

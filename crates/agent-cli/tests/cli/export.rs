@@ -42,6 +42,31 @@ fn a_page_has_every_turn_and_a_card_and_a_mark_for_each_compaction() {
 }
 
 #[test]
+fn one_base_counts_the_context_in_the_list_on_the_card_and_in_the_chart() {
+    let env = TestEnv::sample();
+    env.write(
+        "long.jsonl",
+        include_bytes!("../../../../examples/sessions/long.jsonl"),
+    );
+    let context = env.json(&["context", "long.jsonl"]);
+    let messages = context["messages"].as_array().expect("a list");
+    let tokens = |value: &serde_json::Value| value.as_u64().expect("a number");
+    let sum: u64 = messages.iter().map(|row| tokens(&row["tokens"])).sum();
+    assert_eq!(tokens(&context["tokens"]), sum);
+    let inspected = env.json(&["inspect", "long.jsonl"]);
+    let billed = &inspected["context"]["billed_tokens"];
+    assert_eq!(&context["billed_tokens"], billed);
+    env.run(&["compact", "long.jsonl", "--out", "after.jsonl"])
+        .success();
+    env.run(&["export", "after.jsonl", "--html", "page.html"])
+        .success();
+    let thousands = format!("{:.1}k", sum as f64 / 1000.0);
+    let page = page(&env, "page.html");
+    assert!(page.contains(&format!("at most ~{thousands} tokens")));
+    assert!(page.contains(&format!("<b>~{thousands}</b>")));
+}
+
+#[test]
 fn nothing_is_overwritten_and_the_document_says_what_is_on_the_page() {
     let env = TestEnv::sample();
     env.write("page.html", "mine");
