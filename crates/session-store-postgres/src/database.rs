@@ -1,12 +1,14 @@
 //! The connection to a database: made when it is needed, shared, and made again when it is lost.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
 use session_store::StoreError;
 use tokio::runtime::Runtime;
+use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, Statement};
 
@@ -15,7 +17,10 @@ use crate::error::{Purpose, failed, lost, unconnected};
 use crate::tls::connector;
 
 /// The statements that make the tables, by version.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/1.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/1.sql"),
+    include_str!("../migrations/2.sql"),
+];
 
 /// The key of the lock that one migration at a time holds.
 const MIGRATION_LOCK: i64 = 0x6167_656e_7463_6c69;
@@ -70,6 +75,58 @@ impl Connection {
     }
 }
 
+/// What is done on a connection.
+trait Work: Send + Sync + 'static {
+    type Done: Send + 'static;
+
+    fn run(&self, on: &Connection) -> impl Future<Output = Result<Self::Done, Error>> + Send;
+}
+
+struct Rows {
+    purpose: Purpose,
+    sql: &'static str,
+    params: Vec<Param>,
+}
+
+impl Work for Rows {
+    type Done = Vec<Row>;
+
+    async fn run(&self, on: &Connection) -> Result<Vec<Row>, Error> {
+        let values = self
+            .params
+            .iter()
+            .map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone()));
+        match self.purpose {
+            Purpose::Repeatable => {
+                let rows = on.client.query_typed_raw(self.sql, values).await?;
+                rows.try_collect().await
+            }
+            Purpose::Write => {
+                let (values, types): (Vec<_>, Vec<_>) = values.unzip();
+                let statement = on.prepared(self.sql, &types).await?;
+                on.client.query(&statement, &values).await
+            }
+        }
+    }
+}
+
+struct Copied(String);
+
+impl Work for Copied {
+    type Done = (Vec<u8>, i64);
+
+    async fn run(&self, on: &Connection) -> Result<(Vec<u8>, i64), Error> {
+        let copied = on.client.copy_out(&self.0).await?;
+        let mut rows = pin!(BinaryCopyOutStream::new(copied, &[Type::BYTEA]));
+        let (mut bytes, mut count) = (Vec::new(), 0);
+        while let Some(row) = rows.try_next().await? {
+            bytes.extend_from_slice(row.try_get(0)?);
+            count += 1;
+        }
+        Ok((bytes, count))
+    }
+}
+
 impl Database {
     /// Returns the database of an address, which the process has once.
     pub fn at(address: Address) -> Arc<Self> {
@@ -91,78 +148,67 @@ impl Database {
         }
     }
 
-    /// Runs a statement and returns its rows. It runs to its end also where the caller stops waiting.
+    /// Runs a statement and returns its rows.
     pub async fn rows(
         self: &Arc<Self>,
         purpose: Purpose,
         sql: &'static str,
         params: Vec<Param>,
     ) -> Result<Vec<Row>, StoreError> {
+        let rows = Rows {
+            purpose,
+            sql,
+            params,
+        };
+        self.run(purpose, rows).await
+    }
+
+    /// Returns the only column of all rows that `sql`, a `COPY` in binary, reads, and how many there are.
+    pub async fn copy(self: &Arc<Self>, sql: String) -> Result<(Vec<u8>, i64), StoreError> {
+        self.run(Purpose::Repeatable, Copied(sql)).await
+    }
+
+    /// Runs something to its end, also where the caller stops waiting.
+    async fn run<W: Work>(
+        self: &Arc<Self>,
+        purpose: Purpose,
+        work: W,
+    ) -> Result<W::Done, StoreError> {
         let this = self.clone();
-        let work = runtime()?.spawn(async move {
-            let first = this.try_rows(purpose, sql, &params).await;
-            match first {
+        let done = runtime()?.spawn(async move {
+            match this.attempt(purpose, &work).await {
                 Err(Attempt::Lost(_)) if purpose == Purpose::Repeatable => {
-                    this.try_rows(purpose, sql, &params).await
+                    this.attempt(purpose, &work).await
                 }
                 first => first,
             }
         });
-        let done = work.await.map_err(|error| {
-            let reason = format!("the statement ended early: {error}");
-            lost(&self.address, purpose, &reason)
-        })?;
-        done.map_err(|attempt| match attempt {
-            Attempt::Lost(error) | Attempt::Failed(error) => error,
-        })
-    }
-
-    async fn try_rows(
-        &self,
-        purpose: Purpose,
-        sql: &'static str,
-        params: &[Param],
-    ) -> Result<Vec<Row>, Attempt> {
-        let connection = self.connection().await.map_err(Attempt::Failed)?;
-        let client = &connection.client;
-        let values = params
-            .iter()
-            .map(|(value, of)| (&**value as &(dyn ToSql + Sync), of.clone()));
-        let work = async {
-            match purpose {
-                Purpose::Repeatable => {
-                    let rows = client.query_typed_raw(sql, values).await?;
-                    rows.try_collect::<Vec<Row>>().await
-                }
-                Purpose::Write => {
-                    let (values, types): (Vec<_>, Vec<_>) = values.unzip();
-                    let statement = connection.prepared(sql, &types).await?;
-                    client.query(&statement, &values).await
-                }
-            }
-        };
-        match tokio::time::timeout(self.patience(), work).await {
-            Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) if error.as_db_error().is_some() && !client.is_closed() => {
-                Err(Attempt::Failed(failed(&self.address, purpose, &error)))
-            }
-            Ok(Err(error)) => {
-                self.forget(&connection).await;
-                let reason = "the connection was lost";
-                let error = match error.as_db_error() {
-                    // The server ends the connection; the statement may be done.
-                    Some(answer) => format!("{reason}: {}", answer.message()),
-                    None => format!("{reason}: {error}"),
-                };
-                Err(Attempt::Lost(lost(&self.address, purpose, &error)))
-            }
-            Err(_) => {
-                self.forget(&connection).await;
-                let seconds = self.patience().as_secs();
-                let reason = format!("no answer in {seconds} seconds");
-                Err(Attempt::Lost(lost(&self.address, purpose, &reason)))
+        match done.await {
+            Ok(Ok(done)) => Ok(done),
+            Ok(Err(Attempt::Lost(error) | Attempt::Failed(error))) => Err(error),
+            Err(error) => {
+                let reason = format!("the statement ended early: {error}");
+                Err(lost(&self.address, purpose, &reason))
             }
         }
+    }
+
+    async fn attempt<W: Work>(&self, purpose: Purpose, work: &W) -> Result<W::Done, Attempt> {
+        let connection = self.connection().await.map_err(Attempt::Failed)?;
+        let reason = match tokio::time::timeout(self.patience(), work.run(&connection)).await {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(error)) => match error.as_db_error() {
+                Some(_) if !connection.client.is_closed() => {
+                    return Err(Attempt::Failed(failed(&self.address, purpose, &error)));
+                }
+                // The server ends the connection; the statement may be done.
+                Some(answer) => format!("the connection was lost: {}", answer.message()),
+                None => format!("the connection was lost: {error}"),
+            },
+            Err(_) => format!("no answer in {} seconds", self.patience().as_secs()),
+        };
+        self.forget(&connection).await;
+        Err(Attempt::Lost(lost(&self.address, purpose, &reason)))
     }
 
     /// Returns how long an answer is waited for: longer than the server works at a statement.

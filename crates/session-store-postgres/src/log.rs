@@ -72,7 +72,7 @@ impl PostgresLog {
     pub async fn persist_with(&mut self, lines: &[String], free: bool) -> Result<(), StoreError> {
         let mut log = InMemoryLog::of(self.log.to_bytes());
         log.append(lines);
-        let new = NewLines::of_session(&self.database, &self.id, log.tree(), &log.to_bytes())?;
+        let new = NewLines::of_session(&self.database, &self.id, &log.to_bytes())?;
         let head = new.lines.len() as i64;
         let header = log.tree().header();
         let cwd = header.map(|header| shown(&header.cwd)).unwrap_or_default();
@@ -85,9 +85,9 @@ impl PostgresLog {
                     CASE WHEN $10 THEN NULL ELSE now() + make_interval(secs => $9) END) \
                 ON CONFLICT (id) DO NOTHING RETURNING id\
             ), lines AS (\
-                INSERT INTO agent_lines (session, seq, entry, line) \
-                SELECT made.id, new.seq, new.entry, new.line FROM made, \
-                    unnest($11::text[], $12::bytea[]) WITH ORDINALITY AS new (entry, line, seq)\
+                INSERT INTO agent_lines (session, seq, line) \
+                SELECT made.id, new.seq, new.line FROM made, \
+                    unnest($11::bytea[]) WITH ORDINALITY AS new (line, seq)\
             ) SELECT count(*) FROM made";
         let params = vec![
             param(self.id.clone(), Type::TEXT),
@@ -100,7 +100,6 @@ impl PostgresLog {
             param(self.owner.clone(), Type::TEXT),
             seconds(&self.database),
             param(free, Type::BOOL),
-            param(new.entries, Type::TEXT_ARRAY),
             param(new.lines, Type::BYTEA_ARRAY),
         ];
         self.is_behind = true;
@@ -133,21 +132,23 @@ impl PostgresLog {
             return self.persist_with(&lines.lines, false).await;
         };
         let ends = self.log.ends_with_newline();
-        let new = NewLines::appended(&self.database, &self.id, ends, &lines.ids, &lines.lines)?;
+        let new = NewLines::appended(&self.database, &self.id, ends, &lines.lines)?;
         let (name, first_prompt) = told(&new.lines);
         let sent: Vec<String> = lines.sent.iter().map(ToString::to_string).collect();
+        // The time is indexed, so it changes once a second.
         let sql = "WITH held AS (\
-                UPDATE agent_sessions SET head = head + $4, bytes = bytes + $5, modified = now(), \
+                UPDATE agent_sessions SET head = head + $4, bytes = bytes + $5, \
+                    modified = CASE WHEN now() - modified < interval '1 second' THEN modified ELSE now() END, \
                     name = coalesce($6, name), first_prompt = coalesce(first_prompt, $7), \
                     lease_until = now() + make_interval(secs => $8) \
                 WHERE id = $1 AND lease_epoch = $2 AND head = $3 RETURNING id\
             ), lines AS (\
-                INSERT INTO agent_lines (session, seq, entry, line) \
-                SELECT held.id, $3 + new.place, new.entry, new.line FROM held, \
-                    unnest($9::text[], $10::bytea[]) WITH ORDINALITY AS new (entry, line, place)\
+                INSERT INTO agent_lines (session, seq, line) \
+                SELECT held.id, $3 + new.place, new.line FROM held, \
+                    unnest($9::bytea[]) WITH ORDINALITY AS new (line, place)\
             ), sent AS (\
                 DELETE FROM agent_waiting USING held \
-                WHERE agent_waiting.session = held.id AND agent_waiting.entry = ANY ($11)\
+                WHERE agent_waiting.session = held.id AND agent_waiting.entry = ANY ($10)\
             ) SELECT count(*) FROM held";
         let count = new.lines.len() as i64;
         let params = vec![
@@ -159,7 +160,6 @@ impl PostgresLog {
             param(name, Type::TEXT),
             param(first_prompt, Type::TEXT),
             seconds(&self.database),
-            param(new.entries, Type::TEXT_ARRAY),
             param(new.lines, Type::BYTEA_ARRAY),
             param(sent, Type::TEXT_ARRAY),
         ];

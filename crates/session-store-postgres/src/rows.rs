@@ -1,14 +1,12 @@
 //! Between the lines of a session and the rows of a table.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use session_model::{EntryId, SessionTree, decode_bytes};
+use postgres_protocol::escape::escape_literal;
+use session_model::decode_bytes;
 use session_store::{StoreError, first_prompt};
-use tokio_postgres::types::Type;
 
-use crate::database::{Database, param};
-use crate::error::Purpose;
+use crate::database::Database;
 
 /// The most bytes that one statement takes.
 const MOST: usize = 512 * 1024 * 1024;
@@ -18,7 +16,6 @@ const LINES: i64 = 20_000;
 
 /// Lines as rows.
 pub(crate) struct NewLines {
-    pub entries: Vec<Option<String>>,
     pub lines: Vec<Vec<u8>>,
     pub bytes: i64,
 }
@@ -29,10 +26,8 @@ impl NewLines {
         database: &Database,
         session: &str,
         ends_with_newline: bool,
-        ids: &[EntryId],
         lines: &[String],
     ) -> Result<Self, StoreError> {
-        let entries = ids.iter().map(|id| storable(id)).collect();
         let mut lines: Vec<Vec<u8>> = lines
             .iter()
             .map(|line| format!("{line}\n").into_bytes())
@@ -40,39 +35,22 @@ impl NewLines {
         if let Some(first) = lines.first_mut().filter(|_| !ends_with_newline) {
             first.insert(0, b'\n');
         }
-        Self::checked(database, session, entries, lines)
+        Self::checked(database, session, lines)
     }
 
     /// Returns the rows of all lines of a session.
     pub fn of_session(
         database: &Database,
         session: &str,
-        tree: &SessionTree,
         bytes: &[u8],
     ) -> Result<Self, StoreError> {
-        let ids = tree
-            .indices()
-            .map(|index| (tree.span(index).offset, tree.id(index)));
-        let mut ids = ids.peekable();
-        let (mut entries, mut lines) = (Vec::new(), Vec::new());
-        let (mut offset, mut known) = (0_u64, HashSet::new());
-        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let end = offset + line.len() as u64;
-            let id = ids
-                .next_if(|(at, _)| *at < end)
-                .and_then(|(_, id)| storable(id));
-            // An id that is there twice finds the first of its entries.
-            entries.push(id.filter(|id| known.insert(id.clone())));
-            lines.push(line.to_vec());
-            offset = end;
-        }
-        Self::checked(database, session, entries, lines)
+        let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+        Self::checked(database, session, lines.map(<[u8]>::to_vec).collect())
     }
 
     fn checked(
         database: &Database,
         session: &str,
-        entries: Vec<Option<String>>,
         lines: Vec<Vec<u8>>,
     ) -> Result<Self, StoreError> {
         let bytes: usize = lines.iter().map(Vec::len).sum();
@@ -83,16 +61,10 @@ impl NewLines {
             return Err(StoreError::session(locator.as_path(), reason));
         }
         Ok(Self {
-            entries,
             lines,
             bytes: bytes as i64,
         })
     }
-}
-
-/// Returns a text as the database can store it; `None` where it cannot be searched for.
-fn storable(text: &str) -> Option<String> {
-    (!text.contains('\0')).then(|| text.to_owned())
 }
 
 /// Returns a text that is only shown.
@@ -113,22 +85,18 @@ pub(crate) async fn read_behind(
     session: &str,
     mut seq: i64,
 ) -> Result<(Vec<u8>, i64), StoreError> {
-    // Without a gap between them, so the number of a line need not be sent.
-    let sql = "SELECT line FROM agent_lines WHERE session = $1 AND seq > $2 \
-        ORDER BY seq LIMIT $3";
     let mut bytes = Vec::new();
     loop {
-        let params = vec![
-            param(session.to_owned(), Type::TEXT),
-            param(seq, Type::INT8),
-            param(LINES, Type::INT8),
-        ];
-        let rows = database.rows(Purpose::Repeatable, sql, params).await?;
-        for row in &rows {
-            bytes.extend_from_slice(row.get(0));
-        }
-        seq += rows.len() as i64;
-        if (rows.len() as i64) < LINES {
+        // Lines have no gap between their numbers, so the number of one need not be sent.
+        let sql = format!(
+            "COPY (SELECT line FROM agent_lines WHERE session = {} AND seq > {seq} ORDER BY seq LIMIT {LINES}) \
+             TO STDOUT (FORMAT binary)",
+            escape_literal(session)
+        );
+        let (read, lines) = database.copy(sql).await?;
+        bytes.extend(read);
+        seq += lines;
+        if lines < LINES {
             return Ok((bytes, seq));
         }
     }

@@ -97,8 +97,6 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
 pub struct Lines {
     /// The lines, without line feeds.
     pub lines: Vec<String>,
-    /// The ids of their entries.
-    pub ids: Vec<EntryId>,
     /// How much would be lost with them.
     pub weight: Weight,
     /// The messages that wait no longer.
@@ -200,9 +198,8 @@ impl<L: SessionLog> Store<L> {
             weight,
             left: self.queue.len() - sent.len(),
             sent,
-            ids: fresh,
         };
-        self.append_lines(lines).await?;
+        self.append_lines(lines, &fresh).await?;
         self.unconfirmed.clear();
         if let Some(index) = ids.last().and_then(|id| self.log.tree().find(id)) {
             self.leaf = Leaf::At(index);
@@ -212,8 +209,7 @@ impl<L: SessionLog> Store<L> {
     }
 
     /// Appends lines, and succeeds where they are kept although the log reports an error.
-    async fn append_lines(&mut self, lines: Lines) -> Result<(), StoreError> {
-        let fresh = lines.ids.clone();
+    async fn append_lines(&mut self, lines: Lines, fresh: &[EntryId]) -> Result<(), StoreError> {
         // Before the write: the caller may stop waiting for it.
         let both = fresh.iter().cloned().zip(lines.lines.iter().cloned());
         self.unconfirmed.extend(both);

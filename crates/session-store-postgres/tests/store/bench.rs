@@ -89,7 +89,7 @@ async fn measurements() {
         "INSERT INTO {schema}.agent_sessions (id, cwd, bytes, head) \
            SELECT 'long', '/long', 0, {LINES}; \
          INSERT INTO {schema}.agent_lines \
-           SELECT 'long', n, to_hex(n), convert_to(CASE WHEN n = 1 THEN \
+           SELECT 'long', n, convert_to(CASE WHEN n = 1 THEN \
              '{{\"type\":\"session\",\"version\":3,\"id\":\"long\",\"cwd\":\"/long\"}}' ELSE \
              '{{\"type\":\"custom\",\"id\":\"' || to_hex(n) || '\",\"parentId\":' || \
              CASE WHEN n = 2 THEN 'null' ELSE '\"' || to_hex(n - 1) || '\"' END || \
