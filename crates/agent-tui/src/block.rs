@@ -262,14 +262,15 @@ impl ToolCard {
         ) {
             return None;
         }
-        let lines = self.output.lines().count();
-        let more = if self.truncated { "+" } else { "" };
-        let noun = if lines == 1 && !self.truncated {
-            "line"
-        } else {
-            "lines"
-        };
-        Some(format!("{lines}{more} {noun}"))
+        let mut lines = self.output.lines();
+        match (lines.next(), lines.count(), self.truncated) {
+            (None, ..) | (Some("[no output]"), 0, _) => Some("no output".to_owned()),
+            (Some(_), 0, false) => Some("1 line".to_owned()),
+            (_, more, truncated) => {
+                let plus = if truncated { "+" } else { "" };
+                Some(format!("{}{plus} lines", more + 1))
+            }
+        }
     }
 }
 

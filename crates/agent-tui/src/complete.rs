@@ -65,7 +65,7 @@ fn about(command: SlashCommand, state: &State) -> String {
             .spent
             .cost_usd
             .map(|cost| format!("${cost:.3} so far")),
-        SlashCommand::Undo | SlashCommand::Redo | SlashCommand::Loss if state.compactions > 0 => {
+        SlashCommand::Undo | SlashCommand::Loss if state.compactions > 0 => {
             let noun = if state.compactions == 1 {
                 "compaction"
             } else {

@@ -105,8 +105,8 @@ impl Page {
                 self.flush();
             }
             Event::InlineHtml(text) => self.text(&text, Style::new()),
-            Event::SoftBreak => self.text(" ", Style::new()),
-            Event::HardBreak => self.flush(),
+            // Quotes keep the lines in which they were said.
+            Event::SoftBreak | Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.gap();
                 self.spans.push(Span::styled("---", self.theme.dim()));
