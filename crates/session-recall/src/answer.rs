@@ -186,6 +186,9 @@ fn shown_id<'a>(short: &'a str, id: &'a str) -> &'a str {
     if short.is_empty() { id } else { short }
 }
 
+/// A piece of an entry that is not cut further, in bytes: it is left out then.
+const SHORT: usize = 400;
+
 impl RecallRead {
     /// Returns the entries as text.
     pub fn to_text(&self) -> String {
@@ -198,7 +201,11 @@ impl RecallRead {
             text.push_str(&read_text(entry));
         }
         if self.left_out > 0 {
-            text.push_str(&format!("\n\n[{} without room]", counted(self.left_out)));
+            let ids = self.left_out_ids.join(", ");
+            text.push_str(&format!(
+                "\n\n[{} without room: {ids}]",
+                counted(self.left_out)
+            ));
         }
         text
     }
@@ -211,17 +218,24 @@ impl RecallRead {
     /// Takes something out; returns false when there is nothing more to take.
     fn shrink(&mut self) -> bool {
         let longest = self.entries.iter_mut().max_by_key(|entry| entry.text.len());
-        match longest.filter(|entry| entry.text.len() > 40) {
+        match longest.filter(|entry| entry.text.len() > SHORT) {
             Some(entry) if entry.end.is_some() => entry.end = None,
             Some(entry) => entry.cut(entry.text.len() * 7 / 8),
-            None => {
-                let neighbour = self.entries.iter().rposition(|entry| entry.neighbour);
-                let place = neighbour.or(self.entries.len().checked_sub(1));
-                let Some(place) = place else { return false };
-                self.entries.remove(place);
-                self.left_out += 1;
-            }
+            None => return self.leave_one_out(),
         }
+        true
+    }
+
+    /// Leaves the last entry out, neighbours first; returns false where there is none.
+    pub(super) fn leave_one_out(&mut self) -> bool {
+        let neighbour = self.entries.iter().rposition(|entry| entry.neighbour);
+        let Some(place) = neighbour.or(self.entries.len().checked_sub(1)) else {
+            return false;
+        };
+        let entry = self.entries.remove(place);
+        self.left_out += 1;
+        let id = shown_id(&entry.short_id, &entry.entry_id).to_owned();
+        self.left_out_ids.insert(0, id);
         true
     }
 }

@@ -21,6 +21,9 @@ const MOST_IN_RANGE: usize = 200;
 /// What a neighbour is shown of while others need more, in tokens.
 const NEIGHBOUR: u64 = 100;
 
+/// The least of an entry that is shown, in tokens, while it has more: those at the end go before all get less.
+const LEAST: u64 = 200;
+
 /// What the head of an entry takes, in tokens.
 const HEAD: u64 = 30;
 
@@ -109,6 +112,8 @@ pub struct RecallRead {
     pub entries: Vec<RecalledText>,
     /// How many entries the budget has no room for.
     pub left_out: usize,
+    #[serde(skip)]
+    pub(super) left_out_ids: Vec<String>,
     /// The session carries a marker that excludes it from searches.
     pub excluded: bool,
 }
@@ -276,6 +281,13 @@ pub fn recall_read(
         entries: pieces.collect(),
         ..RecallRead::default()
     };
+    let mut sum = 0;
+    let fits = read.entries.iter().take_while(|entry| {
+        sum += needed(&entry.text, LEAST).min(LEAST);
+        sum <= room
+    });
+    let fits = fits.count().max(1);
+    while read.entries.len() > fits && read.leave_one_out() {}
     // Those that were asked for come first, but their neighbours are seen.
     let needs = |neighbour: bool, read: &RecallRead| -> Vec<u64> {
         let entries = read.entries.iter().filter(|it| it.neighbour == neighbour);

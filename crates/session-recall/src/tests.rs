@@ -688,6 +688,21 @@ fn entries_are_read_among_their_neighbours_in_pieces() {
 }
 
 #[test]
+fn of_many_long_entries_the_first_are_worth_reading_and_the_others_are_named() {
+    let texts: Vec<Value> = (0..10)
+        .map(|number| user(&format!("{number} some words of text ").repeat(200)))
+        .collect();
+    let tree = tree_of(&texts);
+    let ids: Vec<String> = (1..=10).map(|number| format!("e{number}")).collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let found = read(&tree, &ids, 0, 1000);
+    assert!(found.entries.iter().all(|entry| entry.text.len() > 400));
+    let text = found.to_text();
+    assert_eq!(found.entries.len() + found.left_out, 10);
+    assert!(text.ends_with(", e10]"), "{text}");
+}
+
+#[test]
 fn what_short_entries_leave_of_the_budget_is_for_long_ones() {
     let words = |count: usize| "some words of text ".repeat(count);
     let tree = tree_of(&[
