@@ -16,8 +16,8 @@ use crate::outline::HANDOFF_MESSAGE;
 const READ_BACK: u64 = 16 * 1024 * 1024;
 
 /// Returns the messages of `path` as they were written, oldest first, back to the newest reset boundary: all of the
-/// context, of what is older as much as [`READ_BACK`] allows, and of what is older still the user's messages. Entries that
-/// cannot be read are passed over.
+/// context, of what is older as much as [`READ_BACK`] allows, and of what is older still the user's messages. Without those
+/// that an edit took out whole, and entries that cannot be read.
 pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Vec<SourceMessage> {
     gather_within(path, context, READ_BACK)
 }
@@ -37,12 +37,27 @@ fn gather_within(
         .collect();
     let mut found = Vec::new();
     let (mut all, mut requests) = (0_u64, 0_u64);
+    // The newest edit of each message, and whether it leaves something of it.
+    let mut edits: BTreeMap<EntryId, bool> = BTreeMap::new();
     for index in path.entries().iter().skip(start).rev() {
+        if tree.kind(*index) == EntryKind::ContextEdit
+            && let Ok(Entry {
+                body:
+                    EntryBody::ContextEdit {
+                        target,
+                        replacement,
+                        ..
+                    },
+                ..
+            }) = tree.entry(*index)
+        {
+            edits.entry(target).or_insert(replacement.is_some());
+        }
         let is_message = matches!(
             tree.kind(*index),
             EntryKind::Message | EntryKind::BranchSummary | EntryKind::CustomMessage
         );
-        if !is_message {
+        if !is_message || edits.get(tree.id(*index)) == Some(&false) {
             continue;
         }
         let mut only_requests = false;
@@ -115,6 +130,17 @@ mod tests {
 
     use super::gather_within;
     use crate::rules::Profile;
+
+    #[test]
+    fn what_an_edit_took_out_whole_is_not_said() {
+        let text = "u:9 last=a:9 u:9 a:9 omit@e1 u:9 k@e3:20 cut@e3 omit@last u:5";
+        let tree = decode_bytes(test_support::session(text).into_bytes()).tree;
+        let path = tree.path(tree.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let messages = gather_within(&path, &context, 1_000_000);
+        let ids: Vec<&str> = messages.iter().map(|message| &*message.entry_id).collect();
+        assert_eq!(ids.join(" "), "e3 e4 e6 e10");
+    }
 
     #[test]
     fn of_a_long_history_only_the_users_messages_are_read_far_back() {

@@ -100,6 +100,11 @@ fn quotes(text: &str) -> Vec<(String, &str)> {
 
 /// Checks that every quote is in the entry that its heading names.
 fn check_quotes(tree: &SessionTree, text: &str) {
+    // Markdown reads a line right behind a quote as a part of it.
+    for pair in text.lines().collect::<Vec<_>>().windows(2) {
+        let is_apart = pair[1].is_empty() || pair[1].starts_with("> ");
+        assert!(is_apart || !pair[0].starts_with("> "), "{pair:?}");
+    }
     let mut said: BTreeMap<String, String> = BTreeMap::new();
     for (id, quote) in quotes(text) {
         let text = said.entry(id.clone()).or_insert_with(|| {
@@ -154,8 +159,10 @@ fn a_long_text_is_cut_with_a_mark_that_names_its_entry() {
     insta::assert_snapshot!(text, @"
     user [entry-0001]
     > Start here. filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler
+
     [... 2969 characters left out, entry entry-0001]
     > filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler And stop there.
+
     agent [entry-0002]
     > done with it
     ");
@@ -173,6 +180,7 @@ fn what_calls_did_is_listed_under_its_turn() {
     insta::assert_snapshot!(write(&outline(&tree), 1000, true), @"
     user [entry-0001]
     > make it green
+
     did: `cargo test 2>&1 | tail -3` failed: error: cd /w && cargo test 2>&1 | tail -3
     agent [entry-0006]
     > The tests fail.
@@ -186,6 +194,7 @@ fn what_calls_did_is_listed_under_its_turn() {
     insta::assert_snapshot!(write(&outline(&tree), 1000, false), @"
     user [entry-0001]
     > make it green
+
     did: `cargo test 2>&1 | tail -3` failed: error: cd /w && cargo test 2>&1 | tail -3
 
     user [entry-0007]

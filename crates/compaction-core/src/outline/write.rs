@@ -156,6 +156,7 @@ impl Outline {
             };
             let mut text = self.heading(title, &pin.entry_id, form);
             push_quote(&mut text, &pin.text, usize::MAX, "");
+            text.push('\n');
             lines.push(text);
         }
         written.pins_left_out.reverse();
@@ -252,9 +253,7 @@ impl Outline {
         };
         match &piece.body {
             Body::Quote(words) => {
-                if piece.kind == PieceKind::Request && !text.is_empty() {
-                    text.push('\n');
-                }
+                begin(text, piece.kind == PieceKind::Request);
                 text.push_str(&self.heading(name, &piece.entry_id, form));
                 let characters = words.chars().count();
                 let most = match shown >= piece.tokens {
@@ -279,6 +278,7 @@ impl Outline {
                     shown_items.push(item);
                 }
                 let more = items.len() - shown_items.len();
+                begin(text, false);
                 text.push_str(&format!("{name}: {}", shown_items.join("; ")));
                 if more > 0 {
                     text.push_str(&format!("; {more} more"));
@@ -332,6 +332,7 @@ fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
     let tail = start_of_word(words, characters - tail).max(head);
     push_lines(text, &words[..head]);
     let left_out = words[head..tail].chars().count();
+    begin(text, false);
     match id.is_empty() {
         true => text.push_str(&format!("[... {left_out} characters left out]\n")),
         false => text.push_str(&format!(
@@ -343,11 +344,20 @@ fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
     }
 }
 
+/// Begins a line that is no quote: behind one it stands apart, because Markdown would make it a part of the quote.
+fn begin(text: &mut String, always_apart: bool) {
+    let is_quote = |line: &str| line.starts_with("> ");
+    if always_apart && !text.is_empty() || text.lines().next_back().is_some_and(is_quote) {
+        text.push('\n');
+    }
+}
+
 fn push_lines(text: &mut String, words: &str) {
     for line in words.split('\n').map(|line| line.trim_end_matches('\r')) {
         let mut rest = line;
         while let Some(at) = rest.to_ascii_lowercase().find(FRAME_END) {
             push_line(text, &rest[..at]);
+            begin(text, false);
             text.push_str("[a tag left out]\n");
             let tag = &rest[at..];
             rest = &tag[tag.find('>').map_or(tag.len(), |end| end + 1)..];
