@@ -22,14 +22,11 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 18] = [
+const STEPS: [Step; 19] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
-    ("clippy", |_| {
-        let clippy = ["clippy", "--workspace", "--all-targets", "--quiet"];
-        succeed(cargo(&clippy).args(["--", "--deny", "warnings"]))
-    }),
+    ("clippy", |_| lint(&["--workspace", "--quiet"])),
     ("documentation", |_| {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
         succeed(doc.env("RUSTDOCFLAGS", "--deny warnings"))
@@ -40,17 +37,14 @@ const STEPS: [Step; 18] = [
     ("opencode's database", |_| {
         let of = [
             "--quiet",
-            "--package",
-            "session-finder",
-            "--features",
-            "opencode-db",
+            "--package=session-finder",
+            "--features=opencode-db",
         ];
-        succeed(
-            cargo(&["clippy", "--all-targets"])
-                .args(of)
-                .args(["--", "--deny", "warnings"]),
-        )?;
+        lint(&of)?;
         succeed(cargo(&["test"]).args(of))
+    }),
+    ("sessions in PostgreSQL", |_| {
+        lint(&["--quiet", "--package=agent-cli", "--features=postgres"])
     }),
     ("examples", |_| examples()),
     ("endurance", |_| endure::run(&[])),
@@ -119,6 +113,11 @@ pub fn run(only: &[String]) -> Outcome {
         println!("{line}");
     }
     done
+}
+
+fn lint(of: &[&str]) -> Outcome {
+    let mut clippy = cargo(&["clippy", "--all-targets"]);
+    succeed(clippy.args(of).args(["--", "--deny", "warnings"]))
 }
 
 /// Builds the book where mdbook is installed; tidy has checked its links.
