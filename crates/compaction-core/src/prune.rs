@@ -143,6 +143,9 @@ pub fn plan_prune_for_context(
     };
     let mut stays = skill_results(context);
     stays.extend(pinned_entries(path, budget, counter));
+    if options.profile == Profile::Own {
+        stays.extend(unanswered(context));
+    }
     let results = results(context, &stays, counter);
     let mut pruned = superseded(&results, &prune);
     pruned.extend(old(&results, &prune, &pruned));
@@ -266,6 +269,15 @@ fn results<'a>(
         _ => None,
     });
     results.collect()
+}
+
+/// Returns the results that the model has not answered yet.
+fn unanswered(context: &SessionContext) -> Vec<EntryId> {
+    let mut messages: Vec<_> = context.messages().collect();
+    let is_answer = |message: &AgentMessage| matches!(message, AgentMessage::Assistant(_));
+    let newest = messages.iter().rposition(|(_, message)| is_answer(message));
+    let behind = messages.split_off(newest.unwrap_or(messages.len()));
+    behind.into_iter().map(|(id, _)| id.clone()).collect()
 }
 
 /// Returns results older than the protected output, newest first.

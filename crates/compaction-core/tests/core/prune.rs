@@ -83,9 +83,19 @@ fn forty_thousand_tokens_are_protected_unless_set() {
 
 #[test]
 fn the_result_that_crosses_the_protected_size_is_old() {
-    check_prune!("u:9 call:1:1 res:1:900", @"
+    check_prune!("u:9 call:1:1 res:1:900 a:9", @"
     e3 old 698
-    saves 690 of 724
+    saves 690 of 738
+    ");
+}
+
+#[test]
+fn what_the_model_has_not_answered_stays_however_large() {
+    check_prune!("u:9 call:1:1 call:2:1 res:1:900 res:2:900", @"pruning would save 0 tokens, less than 200 (compaction.prune.minimumSavings, at most an eighth of the threshold)");
+    check_prune!("u:9 call:1:1 call:2:1 res:1:900 res:2:900 call:3:1 res:3:9000", @"
+    e4 old 698
+    e5 old 698
+    saves 1380 of 8365
     ");
 }
 
