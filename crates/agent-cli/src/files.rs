@@ -17,7 +17,7 @@ use crate::ui::progress;
 use session_finder::{Bytes, ReadAs};
 
 /// Shows how far reading is, and stops it once the user has cancelled.
-struct Watching;
+pub struct Watching;
 
 impl ReadObserver for Watching {
     fn begin(&mut self, total: u64) {

@@ -12,10 +12,10 @@ use session_model::SessionTree;
 use crate::commands::run::RunArgs;
 use crate::commands::run::script_progress::ScriptProgress;
 use crate::error::Error;
-use crate::files::open_session;
+use crate::files::{Watching, open_session};
 use crate::options::Global;
 use crate::stores::{self, finder};
-use crate::ui::{clean, note, shell_name};
+use crate::ui::{clean, note, progress, shell_name};
 use session_finder::{Found, OWN, session_name};
 use session_store::catalog::is_kept;
 use session_store::{
@@ -52,7 +52,9 @@ impl SessionSource {
                 }
             };
             let catalog = stores::catalog_of(at.as_path(), policy)?;
-            let opened = block_on(catalog.open(&at, &mut ()))?;
+            let watched = progress::watch("opening");
+            let opened = block_on(catalog.open(&at, &mut Watching))?;
+            drop(watched);
             if let Some(stale) = opened.tree().stale_leaf() {
                 note(&clean(&stale.message));
             }
