@@ -236,7 +236,8 @@ fn message_text(message: &AgentMessage, line: &[u8], gate: Gate<'_>) -> Option<E
     Some(found)
 }
 
-/// Returns what an answer says and calls, and why it failed. Calls of recall are left out where there is anything else.
+/// Returns what an answer says and calls, why it failed, and behind that its thinking, which is long and seldom asked for.
+/// Calls of recall are left out where there is anything else.
 fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
     let content = &answer.content;
     let mut text = String::new();
@@ -258,6 +259,7 @@ fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
                 calls.push((text.len(), call.id.clone()));
                 add(&mut text, &call_text(call, gate));
             }
+            Block::Thinking(_) => {}
             other => add(&mut text, &block_text(other).unwrap_or_default()),
         }
     }
@@ -265,6 +267,11 @@ fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
         &mut text,
         answer.error_message.as_deref().unwrap_or_default(),
     );
+    for block in content.blocks() {
+        if let Block::Thinking(thinking) = block {
+            add(&mut text, &thinking.thinking);
+        }
+    }
     let is_own = text.is_empty() && !own.is_empty();
     if is_own {
         text = own.join("\n");

@@ -82,12 +82,12 @@ pub fn wanted(path: &SessionPath<'_>, text: &str) -> Result<Vec<Wanted>, String>
     Ok(all.take(MOST_IN_RANGE).map(at).collect())
 }
 
-/// Returns the size of an answer where nobody says how large it may be: an entry that is longer is read on from its
-/// offset by whoever needs more.
+/// Returns the size of an answer where the request does not state it. An entry that is longer can be read from an offset
+/// on.
 pub fn usual_read_tokens(entries: usize) -> TokenCount {
     const ONE: u64 = 1000;
     const FURTHER: u64 = 500;
-    const MOST: u64 = 2000;
+    const MOST: u64 = 4000;
     let further = u64::try_from(entries.saturating_sub(1)).unwrap_or(MOST);
     TokenCount((ONE + FURTHER * further.min(MOST)).min(MOST))
 }

@@ -688,6 +688,17 @@ fn entries_are_read_among_their_neighbours_in_pieces() {
 }
 
 #[test]
+fn an_answer_is_read_before_its_thinking() {
+    let blocks = json!([
+        {"type": "thinking", "thinking": "Let me see."},
+        {"type": "text", "text": "The walrus is done."},
+    ]);
+    let tree = tree_of(&[json!({"role": "assistant", "content": blocks})]);
+    let text = &read(&tree, &["e1"], 0, 1000).entries[0].text;
+    assert_eq!(text, "The walrus is done.\nLet me see.");
+}
+
+#[test]
 fn of_many_long_entries_the_first_are_worth_reading_and_the_others_are_named() {
     let texts: Vec<Value> = (0..10)
         .map(|number| user(&format!("{number} some words of text ").repeat(200)))
