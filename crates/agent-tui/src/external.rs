@@ -54,9 +54,8 @@ fn edit(text: &str) -> Result<String, String> {
     let variables = ["VISUAL", "EDITOR"].into_iter();
     let mut set = variables.filter_map(|name| Some((name, std::env::var(name).ok()?)));
     let set = set.find(|(_, command)| !command.trim().is_empty());
-    let Some((name, command)) = set else {
-        return Err("no editor is known; set EDITOR, for example to vi".to_owned());
-    };
+    // As git does.
+    let (name, command) = set.unwrap_or(("EDITOR", "vi".to_owned()));
     let words = shlex::split(&command).unwrap_or_default();
     let Some((program, arguments)) = words.split_first() else {
         return Err(format!("{name} is no command: {command}"));
@@ -71,7 +70,9 @@ fn edit(text: &str) -> Result<String, String> {
     let file = file.into_temp_path();
     let status = Command::new(program).args(arguments).arg(&file).status();
     match status {
-        Err(error) => Err(format!("{name} = {command} cannot be started: {error}")),
+        Err(error) => Err(format!(
+            "{name} = {command} cannot be started: {error}; set EDITOR to another program"
+        )),
         Ok(status) if !status.success() => Err(format!(
             "{name} = {command} failed ({status}); the text stays"
         )),

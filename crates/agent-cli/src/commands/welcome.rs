@@ -8,7 +8,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use crate::error::Error;
-use crate::ui::{BOLD, clean, styled, tell};
+use crate::ui::{self, BOLD, clean, styled, tell};
 
 /// The tour, a script that asks no model.
 const TOUR: &str = include_str!("tour.jsonl");
@@ -62,16 +62,13 @@ fn text(models: &[String], servers: &[&str]) -> String {
         first.entry(provider).or_insert(model);
     }
     let mut text = format!("{}\n\n", styled(BOLD, "No model is set."));
-    let mut row = |name: &str, about: &str| text.push_str(&format!("  {name:<16}{about}\n"));
+    let mut row = |name: &str, about: &str| text.push_str(&ui::row("  ", name, about));
     for model in first.values().take(PROVIDERS) {
-        row(
-            "can be asked",
-            &format!("agent-cli --model {}", clean(model)),
-        );
+        row("known", &format!("agent-cli --model {}", clean(model)));
     }
     if models.is_empty() {
         row(
-            "no key found",
+            "no key",
             "set one, for example ANTHROPIC_API_KEY or OPENAI_API_KEY",
         );
     }
@@ -81,10 +78,7 @@ fn text(models: &[String], servers: &[&str]) -> String {
             &format!("{server}; agent-cli models lists what it serves"),
         );
     }
-    row(
-        "for good",
-        "\"model\" in the settings: agent-cli config --help",
-    );
+    row("for good", "agent-cli config set model PROVIDER/MODEL");
     row("all models", "agent-cli models");
     text.push_str("\nEnter starts a tour of two minutes, which asks no model; q and Enter leave.");
     text
@@ -101,11 +95,11 @@ mod tests {
         insta::assert_snapshot!(anstream::adapter::strip_str(&shown).to_string(), @r#"
         No model is set.
 
-          can be asked    agent-cli --model ollama/a
-          can be asked    agent-cli --model openai/b
-          runs here       ollama; agent-cli models lists what it serves
-          for good        "model" in the settings: agent-cli config --help
-          all models      agent-cli models
+          known       agent-cli --model ollama/a
+          known       agent-cli --model openai/b
+          runs here   ollama; agent-cli models lists what it serves
+          for good    agent-cli config set model PROVIDER/MODEL
+          all models  agent-cli models
 
         Enter starts a tour of two minutes, which asks no model; q and Enter leave.
         "#);

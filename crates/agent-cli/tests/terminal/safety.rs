@@ -113,7 +113,7 @@ fn an_editor_that_fails_changes_nothing() {
     for (variables, error) in [
         (&[("EDITOR", "false")][..], "EDITOR = false failed"),
         (&[("VISUAL", "no-such-editor")][..], "cannot be started"),
-        (&[][..], "no editor is known"),
+        (&[("PATH", "/nowhere")][..], "EDITOR = vi cannot be started"),
     ] {
         let mut pty = Pty::start_in(folder.path(), &arguments, USUAL, variables);
         pty.wait_for("ask something");
