@@ -15,7 +15,7 @@ use crate::models::LiveModels;
 use crate::prompts;
 use crate::rights::{redactor, secret_variables};
 use crate::runtime::{
-    AgentSession, CommandReceiver, Finished, Limits, SessionConfig, SessionHandle, command_channel,
+    AgentSession, Finished, Limits, SessionConfig, SessionHandle, command_channel,
 };
 use crate::settings::SessionCompaction;
 use crate::tools::standard_tools;
@@ -42,7 +42,6 @@ pub struct SessionBuilder {
 #[must_use]
 pub struct BuiltSession {
     session: AgentSession,
-    commands: CommandReceiver,
     redactor: Arc<Redactor>,
 }
 
@@ -201,8 +200,7 @@ impl SessionBuilder {
         let (event_sender, events) = event_channel_of(self.event_bytes);
         let (handle, commands) = command_channel();
         let session = BuiltSession {
-            session: AgentSession::new(config, event_sender),
-            commands,
+            session: AgentSession::new(config, event_sender, commands),
             redactor,
         };
         (session, handle, events)
@@ -212,7 +210,7 @@ impl SessionBuilder {
 impl BuiltSession {
     /// Runs the session until it is closed or its last handle is dropped.
     pub async fn run(self) -> Finished {
-        self.session.run(self.commands).await
+        self.session.run().await
     }
 
     /// Returns what the tools of the session run with, for commands that the user asks for: they need no approval.

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use tokio::task::JoinHandle;
+
 use crate::file_layer::AppendFile;
 
 /// When an append is forced to the disk.
@@ -90,20 +92,51 @@ impl Written {
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.file.sync().inspect_err(|_| self.take_back())
     }
+}
 
-    /// Does the same without holding up the caller's thread.
-    pub(crate) async fn sync_off_thread(mut self) -> io::Result<Self> {
-        off_thread(move || self.sync().map(|()| self)).await?
+/// Work on a thread of the runtime that may block. It continues when its caller stops waiting; the next caller gets its
+/// result from [`abandoned`](Self::abandoned).
+pub(crate) struct OffThread<T>(Option<JoinHandle<T>>);
+
+impl<T> Default for OffThread<T> {
+    fn default() -> Self {
+        Self(None)
     }
 }
 
-/// Runs `work` on a thread of the runtime that may block; without a runtime, here.
-pub(crate) async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<T> {
-    match tokio::runtime::Handle::try_current() {
-        Ok(runtime) => runtime.spawn_blocking(work).await.map_err(io::Error::other),
-        Err(_) => Ok(work()),
+impl<T> std::fmt::Debug for OffThread<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OffThread").field(&self.0.is_some()).finish()
+    }
+}
+
+impl<T: Send + 'static> OffThread<T> {
+    /// Runs `work`; without a runtime, on this thread.
+    pub(crate) async fn run(&mut self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return Ok(work());
+        };
+        let handle = self.0.insert(runtime.spawn_blocking(work));
+        let done = handle.await.map_err(io::Error::other);
+        self.0 = None;
+        done
+    }
+
+    /// Waits for work that its caller did not wait for, and returns its result.
+    pub(crate) async fn abandoned(&mut self) -> Option<io::Result<T>> {
+        let done = self.0.as_mut()?.await.map_err(io::Error::other);
+        self.0 = None;
+        Some(done)
+    }
+}
+
+/// Lines that are forced to the disk.
+pub(crate) type Syncing = OffThread<io::Result<Written>>;
+
+impl Syncing {
+    /// Forces lines to the disk, or takes them back, without holding up the caller's thread.
+    pub(crate) async fn sync(&mut self, mut written: Written) -> io::Result<Written> {
+        self.run(move || written.sync().map(|()| written)).await?
     }
 }
 

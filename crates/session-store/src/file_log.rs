@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use session_model::{Diagnostic, EntryId, SessionTree};
 
-use crate::append::{SyncPolicy, off_thread};
+use crate::append::{OffThread, SyncPolicy};
 use crate::error::StoreError;
-use crate::file::readable_parent;
+use crate::file::{SessionFile, readable_parent};
 use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
 use crate::locator::Locator;
@@ -29,6 +29,10 @@ pub struct FileLog {
     pending: Pending,
     locator: Locator,
     policy: SyncPolicy,
+    /// The session's file, while it is made.
+    creating: OffThread<Result<SessionFile, StoreError>>,
+    /// Lines of entries that are being written to the pending file.
+    writing: Vec<String>,
     files: Arc<dyn FileLayer>,
 }
 
@@ -74,6 +78,8 @@ impl FileLog {
             pending,
             locator: Locator::of_path(path),
             policy: SyncPolicy::Always,
+            creating: OffThread::default(),
+            writing: Vec::new(),
             files,
         }
     }
@@ -139,7 +145,10 @@ impl FileLog {
             return self.persist_with(&lines).await;
         }
         if weight != Weight::Start || self.pending.exists() {
-            self.write_pending(&lines).await?;
+            self.writing.clone_from(&lines);
+            let written = self.write_pending(&lines).await;
+            self.writing.clear();
+            written?;
         }
         if let Place::Unpersisted {
             log,
@@ -157,7 +166,7 @@ impl FileLog {
     async fn persist_with(&mut self, lines: &[String]) -> Result<(), StoreError> {
         self.hold_lock()?;
         let path = self.path().to_owned();
-        let Place::Unpersisted { log, lock, .. } = &mut self.place else {
+        let Place::Unpersisted { log, .. } = &self.place else {
             return Ok(());
         };
         let mut bytes = log.to_bytes();
@@ -169,12 +178,20 @@ impl FileLog {
         let create = move || create_session(&to, &bytes, &*files);
         let session = match self.policy {
             SyncPolicy::Always | SyncPolicy::Interval => {
-                let created = off_thread(create).await;
+                let created = self.creating.run(create).await;
                 created.map_err(|error| StoreError::io("write", path, error))??
             }
             SyncPolicy::Never => create()?,
         };
-        if let Some(lock) = lock.take() {
+        self.persisted_as(session);
+        Ok(())
+    }
+
+    /// Continues in the session's file, which was made.
+    fn persisted_as(&mut self, session: SessionFile) {
+        if let Place::Unpersisted { lock, .. } = &mut self.place
+            && let Some(lock) = lock.take()
+        {
             let mut writer = SessionWriter::over(session, lock, self.files.clone());
             writer.set_sync(self.policy);
             self.place = Place::Persisted {
@@ -182,7 +199,26 @@ impl FileLog {
                 read: 0,
             };
         }
-        Ok(())
+    }
+
+    /// Waits for writes that their callers did not wait for, and takes in what they wrote.
+    async fn settle(&mut self) {
+        if let Some(Ok(Ok(session))) = self.creating.abandoned().await {
+            self.persisted_as(session);
+        }
+        let is_written = self.pending.settle().await;
+        let lines = std::mem::take(&mut self.writing);
+        if let Place::Unpersisted {
+            log,
+            is_worth_keeping,
+            ..
+        } = &mut self.place
+            && is_written
+            && !lines.is_empty()
+        {
+            *is_worth_keeping = true;
+            log.append(&lines);
+        }
     }
 
     async fn forget_queued(&mut self, gone: &[EntryId], left: usize) -> Result<(), StoreError> {
@@ -265,11 +301,12 @@ impl SessionLog for FileLog {
 
     fn refresh(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
+            self.settle().await;
             let Place::Persisted { writer, read } = &mut self.place else {
                 return Ok(());
             };
             let before = writer.session.decoded.bytes;
-            let reloaded = writer.reload();
+            let reloaded = writer.reload().await;
             if writer.session.decoded.bytes != before {
                 *read = writer.session.tree().len();
             }

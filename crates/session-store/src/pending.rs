@@ -13,7 +13,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::append::{AppendError, SyncPolicy, Written, off_thread};
+use crate::append::{AppendError, OffThread, SyncPolicy, Syncing, Written};
 use crate::error::StoreError;
 use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
@@ -127,6 +127,7 @@ pub(crate) struct Pending {
     path: PathBuf,
     /// Its length, and whether it ends in a newline.
     file: Option<(u64, bool)>,
+    syncing: Syncing,
     files: Arc<dyn FileLayer>,
 }
 
@@ -136,6 +137,7 @@ impl Pending {
         Self {
             path: pending_path(session),
             file: None,
+            syncing: Syncing::default(),
             files,
         }
     }
@@ -163,6 +165,24 @@ impl Pending {
         self.file.is_some()
     }
 
+    /// Waits for a write that its caller did not wait for, and returns whether its lines are in the file.
+    pub(crate) async fn settle(&mut self) -> bool {
+        match self.syncing.abandoned().await {
+            None => false,
+            Some(Ok(Ok(written))) => {
+                self.file = Some((written.end, true));
+                true
+            }
+            Some(_) => {
+                if self.file.is_none() {
+                    // It is empty, for what was written was taken back.
+                    let _ = std::fs::remove_file(&self.path);
+                }
+                false
+            }
+        }
+    }
+
     /// Writes lines, behind `before` where the file is new. After an error it is as it was.
     pub(crate) async fn write(
         &mut self,
@@ -170,6 +190,7 @@ impl Pending {
         lines: &[String],
         policy: SyncPolicy,
     ) -> Result<(), StoreError> {
+        self.settle().await;
         let path = &self.path;
         let failed = |error| StoreError::io("append to", path, error);
         let is_new = self.file.is_none();
@@ -186,7 +207,7 @@ impl Pending {
             }
             // What waits is all that there is of it, so no interval is waited for.
             Ok(written) if policy != SyncPolicy::Never => {
-                written.sync_off_thread().await.map_err(AppendError::Io)
+                self.syncing.sync(written).await.map_err(AppendError::Io)
             }
             written => written,
         };
@@ -195,7 +216,8 @@ impl Pending {
                 self.file = Some((written.end, true));
                 if is_new && policy != SyncPolicy::Never {
                     let folder = folder_of(path).to_owned();
-                    off_thread(move || sync_folder(&folder))
+                    OffThread::default()
+                        .run(move || sync_folder(&folder))
                         .await
                         .map_err(failed)?;
                 }

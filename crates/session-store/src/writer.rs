@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::append::{AppendError, SyncClock, SyncPolicy, Written};
+use crate::append::{AppendError, SyncClock, SyncPolicy, Syncing, Written};
 use crate::error::{Advice, CHANGED, StoreError};
 use crate::file::{NEWEST_VERSION, SessionFile, file_metadata};
 use crate::file_layer::FileLayer;
@@ -23,6 +23,7 @@ pub(crate) struct SessionWriter {
     /// The session as it was when it was locked.
     pub(crate) session: SessionFile,
     clock: SyncClock,
+    syncing: Syncing,
     lock: SessionLock,
     files: Arc<dyn FileLayer>,
 }
@@ -59,6 +60,7 @@ impl SessionWriter {
         Self {
             session,
             clock: SyncClock::default(),
+            syncing: Syncing::default(),
             lock,
             files,
         }
@@ -75,11 +77,11 @@ impl SessionWriter {
         for _ in 0..ATTEMPTS {
             let at = Instant::now();
             let Some(mut written) = self.write(lines)? else {
-                self.reload()?;
+                self.reload().await?;
                 continue;
             };
             if self.clock.due(at) == SyncPolicy::Always {
-                let synced = written.sync_off_thread().await;
+                let synced = self.syncing.sync(written).await;
                 written = synced.map_err(|error| self.failed(error))?;
             }
             return self.take_in(&written, at, lines);
@@ -91,7 +93,9 @@ impl SessionWriter {
     ///
     /// # Errors
     /// What was known changed, or the new part ends in the middle of a line. The next call takes such a line for torn.
-    pub(crate) fn reload(&mut self) -> Result<(), StoreError> {
+    pub(crate) async fn reload(&mut self) -> Result<(), StoreError> {
+        // It may take back what it could not force to the disk; the length of the file shows that.
+        let _ = self.syncing.abandoned().await;
         let path = &self.session.path;
         let found = std::fs::metadata(path).map_err(|error| self.failed(error))?;
         if found.len() == self.session.decoded.bytes {

@@ -82,7 +82,7 @@ impl AgentSession {
         let readable = request.native.is_some().then(|| prepare(false));
         let events = self.events.clone();
         let policy = self.models.policy;
-        self.start(job, |cancel| async move {
+        self.work.start(job, |cancel| async move {
             let asking = Asking {
                 model,
                 policy,

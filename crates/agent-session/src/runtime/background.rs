@@ -35,7 +35,7 @@ impl AgentSession {
             use compaction_core::Strategy;
             matches!(strategy, Strategy::ContextFull | Strategy::Extractive)
         });
-        self.start(job, |cancel| async move {
+        self.work.start(job, |cancel| async move {
             compaction.cancel = cancel;
             let prepared = match compaction.run().await {
                 Ok(CompactionOutput::Entries(entries)) => Some(Box::new(Prepared {

@@ -7,7 +7,7 @@ use crate::event::{CompactionTotals, SessionEvent, TokenUsage};
 use crate::machine::{Event, Navigation, ResumePoint, State, TurnEnd};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
-use crate::runtime::call::Call;
+use crate::runtime::call::{Ask, Call};
 use crate::runtime::choices::CompactionRequest;
 use crate::runtime::reply::{Ran, Refusal};
 use crate::undoable::{Later, Whose};
@@ -133,6 +133,17 @@ pub enum Command {
     Close,
 }
 
+impl Command {
+    /// Returns whether it stops what runs, or the session.
+    pub(super) fn is_stop(&self) -> bool {
+        match self {
+            Self::Abort | Self::Close => true,
+            Self::Call(call) => matches!(call.ask(), Ask::Do(Self::Abort | Self::Close)),
+            _ => false,
+        }
+    }
+}
+
 /// How a run of a session ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finished {
@@ -190,7 +201,9 @@ impl AgentSession {
         delivery: Delivery,
     ) -> Result<EntryId, Refusal> {
         let typed = prompt.text.clone();
-        let kept = self.store.queue(prompt, delivery).await;
+        let path = self.store_path();
+        let kept = self.store.queue(prompt, delivery);
+        let kept = self.work.written(path, kept).await;
         let message =
             kept.map_err(|error| Refusal::failed(format!("the message is not kept: {error}")))?;
         self.waits.user_waits();

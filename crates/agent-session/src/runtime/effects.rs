@@ -85,7 +85,7 @@ impl AgentSession {
                 if let Some(instead) = &self.instead {
                     compaction.leaf = instead.base;
                 }
-                self.start(job, |cancel| async move {
+                self.work.start(job, |cancel| async move {
                     let compaction = CompactionJob {
                         cancel,
                         ..compaction
@@ -104,15 +104,16 @@ impl AgentSession {
                 self.due.push_back(Event::CompactionEnded { job, ended });
             }
             Effect::Navigate { job, navigation } => self.navigate(job, navigation).await,
-            Effect::Cancel(job) => self.cancel(job),
+            Effect::Cancel(job) => self.work.cancel(job),
             Effect::Discard(background) => {
-                self.cancel(background);
+                self.work.cancel(background);
                 self.prepared = None;
             }
             Effect::IdleTimer(job) => self.start_idle_timer(job),
             Effect::GraceTimer(job) => {
                 let grace = self.compaction.background.grace_seconds;
-                self.start_timer(job, std::time::Duration::from_secs(grace));
+                self.work
+                    .start_timer(job, std::time::Duration::from_secs(grace));
             }
             Effect::Notify(notice) => self.report_notice(notice),
         }
@@ -229,10 +230,10 @@ impl AgentSession {
     fn start_idle_timer(&mut self, job: Job) {
         // Only the newest counts.
         if let Some(before) = self.idle_timer.replace(job) {
-            self.cancel(before);
+            self.work.cancel(before);
         }
         if let Some(time) = self.idle_time() {
-            self.start_timer(job, time);
+            self.work.start_timer(job, time);
         }
     }
 

@@ -67,10 +67,22 @@ impl AgentSession {
         if all.is_empty() {
             return Ok(Vec::new());
         }
-        let mut ids = self.store.append(all).await?;
+        let path = self.store_path();
+        let mut ids = self.work.written(path, self.store.append(all)).await?;
         self.unsaved.clear();
         self.store_error = None;
         Ok(ids.split_off(unsaved))
+    }
+
+    /// Appends entries as a chain under a parent.
+    pub(super) async fn append_under(
+        &mut self,
+        parent: Option<EntryId>,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<EntryId>, StoreError> {
+        let path = self.store_path();
+        let write = self.store.append_under(parent, entries);
+        self.work.written(path, write).await
     }
 
     /// Does the same for answers and results, which nobody can make anew: after an error they are kept, under the ids

@@ -1,5 +1,7 @@
 //! The bounded channel of the commands of a session: [`COMMANDS`] wait at most.
 
+use std::collections::VecDeque;
+
 use llm_providers::CancellationToken;
 use tokio::sync::mpsc;
 
@@ -22,6 +24,10 @@ pub struct CommandReceiver {
     commands: mpsc::Receiver<Command>,
     closing: CancellationToken,
     closed: bool,
+    /// Taken while something else was waited for; they come first.
+    held: VecDeque<Command>,
+    /// No handle is left.
+    is_abandoned: bool,
 }
 
 /// The session has ended and takes no command any more.
@@ -41,6 +47,8 @@ pub fn command_channel() -> (SessionHandle, CommandReceiver) {
         commands: receiver,
         closing,
         closed: false,
+        held: VecDeque::new(),
+        is_abandoned: false,
     };
     (handle, receiver)
 }
@@ -112,11 +120,39 @@ impl CommandReceiver {
         }
     }
 
-    /// Does the same where there is `room` for what comes of it; else only once the session should close.
-    pub(crate) async fn recv_with(&mut self, room: bool) -> Option<Command> {
+    /// Returns the next command where there is `room` for what follows from it; else only once the session should close.
+    /// The session closes when no handle is left.
+    pub(crate) async fn next(&mut self, room: bool) -> Command {
         if !room {
             self.closing.cancelled().await;
         }
-        self.recv().await
+        match self.held.pop_front() {
+            Some(command) => command,
+            None => self.take().await,
+        }
+    }
+
+    async fn take(&mut self) -> Command {
+        if self.is_abandoned {
+            return std::future::pending().await;
+        }
+        let command = self.recv().await;
+        self.is_abandoned = command.is_none();
+        command.unwrap_or(Command::Close)
+    }
+
+    /// Takes a command, which [`next`](Self::next) returns later.
+    pub(crate) async fn hold(&mut self) {
+        if self.held.len() >= COMMANDS {
+            return std::future::pending().await;
+        }
+        let command = self.take().await;
+        self.held.push_back(command);
+    }
+
+    /// Returns whether a command that is held stops what runs, or the session.
+    pub(crate) fn holds_stop(&self) -> bool {
+        let mut held = self.held.iter();
+        self.closing.is_cancelled() || held.any(Command::is_stop)
     }
 }

@@ -58,11 +58,13 @@ impl AgentSession {
         let pins = carry_pins(&self.path(), &new.tree().path(new.leaf()));
         let entries = std::iter::once(draft).chain(pins);
         // Written immediately: the document is all that the new session has.
-        let written = match new.append(entries.map(Into::into).collect()).await {
-            Ok(_) => new.persist().await,
-            Err(error) => Err(error),
+        let path = self.store_path();
+        let entries = entries.map(Into::into).collect();
+        let write = async {
+            new.append(entries).await?;
+            new.persist().await
         };
-        if let Err(error) = written {
+        if let Err(error) = self.work.written(path, write).await {
             self.remove_successor(new).await;
             return Err(error);
         }
@@ -84,7 +86,11 @@ impl AgentSession {
         let cwd = self.store.cwd().to_owned();
         let mut new: OpenSession = match self.store.locator().cloned() {
             None => Box::new(MemoryStore::new(&cwd)),
-            parent => self.catalog.create(NewSession { cwd, parent }).await?,
+            parent => {
+                let path = self.store_path();
+                let created = self.catalog.create(NewSession { cwd, parent });
+                self.work.written(path, created).await?
+            }
         };
         new.set_filter(self.store.filter());
         Ok(new)
@@ -96,10 +102,13 @@ impl AgentSession {
         &mut self,
         mut new: OpenSession,
     ) -> Result<OpenSession, StoreError> {
-        let Err(error) = move_queue(&mut *self.store, &mut *new).await else {
+        let path = self.store_path();
+        let moved = move_queue(&mut *self.store, &mut *new);
+        let Err(error) = self.work.written(path.clone(), moved).await else {
             return Ok(new);
         };
-        move_queue(&mut *new, &mut *self.store).await?;
+        let moved_back = move_queue(&mut *new, &mut *self.store);
+        self.work.written(path, moved_back).await?;
         self.remove_successor(new).await;
         Err(error)
     }
@@ -108,7 +117,8 @@ impl AgentSession {
     async fn remove_successor(&mut self, new: OpenSession) {
         if let Some(locator) = new.locator().cloned() {
             drop(new);
-            let _ = self.catalog.remove(&locator).await;
+            let path = locator.as_path().to_owned();
+            let _ = self.work.written(path, self.catalog.remove(&locator)).await;
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use compaction_core::ApplyError;
-use llm_providers::CancellationToken;
 
 use crate::machine::{AnswerEnd, Event, Job, JobEnd};
 use crate::runtime::AgentSession;
@@ -14,9 +13,6 @@ use crate::runtime::navigation::Move;
 use crate::runtime::prompting::HookReview;
 use crate::summarize::NoSummary;
 use session_store::{BoxFuture, NewEntry};
-
-/// How often work gets a turn while the reader of events is behind: its time limits still count.
-pub(super) const BEHIND: Duration = Duration::from_secs(1);
 
 /// A job that runs.
 pub(super) type Running = BoxFuture<'static, (Job, Done)>;
@@ -42,53 +38,15 @@ pub(super) enum Done {
 }
 
 impl AgentSession {
-    /// Returns whether whoever reads events, and hooks, are not too far behind.
+    /// Returns whether the readers of events, and hooks, are not too far behind.
     pub(super) fn has_room(&self) -> bool {
         !self.events.is_full(1) && !self.notifier.is_full()
-    }
-
-    /// Returns whether something was told to stop and has not stopped yet.
-    pub(super) fn stops(&self) -> bool {
-        let mut cancels = self.cancels.values();
-        cancels.any(CancellationToken::is_cancelled)
     }
 
     pub(super) fn idle_time(&self) -> Option<Duration> {
         let settings = &self.compaction;
         let after = Duration::from_secs(settings.idle_timeout_seconds);
         settings.idle_enabled.then_some(after)
-    }
-
-    /// Lets `work` run; the token that it is given ends it.
-    pub(super) fn start<F>(&mut self, job: Job, work: impl FnOnce(CancellationToken) -> F)
-    where
-        F: Future<Output = Done> + Send + 'static,
-    {
-        let cancel = CancellationToken::new();
-        self.cancels.insert(job, cancel.clone());
-        let work = work(cancel);
-        self.jobs.push(Box::pin(async move { (job, work.await) }));
-    }
-
-    pub(super) fn start_timer(&mut self, job: Job, time: Duration) {
-        self.start(job, |cancel| async move {
-            tokio::select! {
-                () = cancel.cancelled() => Done::Stopped,
-                () = tokio::time::sleep(time) => Done::Elapsed,
-            }
-        });
-    }
-
-    pub(super) fn cancel(&mut self, job: Job) {
-        if let Some(cancel) = self.cancels.get(&job) {
-            cancel.cancel();
-        }
-    }
-
-    /// Returns whether a job was told to end.
-    pub(super) fn is_cancelled(&self, job: Job) -> bool {
-        let cancel = self.cancels.get(&job);
-        cancel.is_some_and(CancellationToken::is_cancelled)
     }
 
     /// Takes what a job brought back, and returns what the machine is told.
@@ -116,7 +74,7 @@ impl AgentSession {
             Done::Compaction(product) => {
                 let ended = match product {
                     // What is cancelled at the last moment is not written.
-                    Ok(_) if self.is_cancelled(job) => JobEnd::Cancelled,
+                    Ok(_) if self.work.is_cancelled(job) => JobEnd::Cancelled,
                     Ok(product) => self.write_product(product).await,
                     Err(ended) => ended,
                 };
@@ -125,7 +83,7 @@ impl AgentSession {
             }
             Done::Background(prepared) => {
                 // One that was discarded does not take the place of another.
-                let prepared = prepared.filter(|_| !self.is_cancelled(job));
+                let prepared = prepared.filter(|_| !self.work.is_cancelled(job));
                 let ready = prepared.is_some();
                 if let Some(prepared) = prepared {
                     self.prepared = Some(*prepared);
@@ -134,7 +92,7 @@ impl AgentSession {
             }
             Done::Navigation(moved) => {
                 let ended = match moved {
-                    Ok(_) if self.is_cancelled(job) => JobEnd::Cancelled,
+                    Ok(_) if self.work.is_cancelled(job) => JobEnd::Cancelled,
                     Ok(moved) => self.write_move(*moved).await,
                     Err(ended) => ended,
                 };

@@ -40,19 +40,19 @@ mod tools;
 mod undo;
 mod view;
 mod waiting;
+mod work;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
 use compaction_core::{Settings, Strategy};
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
 use hooks::{HookSet, Notification};
-use llm_providers::{CancellationToken, Reasoning};
+use llm_providers::Reasoning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session_model::EntryId;
@@ -73,8 +73,9 @@ use session_store::{NewEntry, OpenSession, SessionCatalog, SessionStore, StoreEr
 use background::Prepared;
 use events::Events;
 use instruction_state::{InstructionRefresh, InstructionState};
-use jobs::{Done, Running};
+use jobs::Done;
 use notify::{Notifier, notifier};
+use work::{Next, Work};
 
 pub use call::{Answer, Ask, Call};
 pub use choices::{CompactionChoices, CompactionRequest};
@@ -142,8 +143,7 @@ pub struct AgentSession {
     events: Events,
     /// Events of the machine that came of its own effects.
     due: VecDeque<Event>,
-    jobs: FuturesUnordered<Running>,
-    cancels: BTreeMap<Job, CancellationToken>,
+    work: Work,
     /// The answer that is to be written.
     answer: Option<answer::ModelResponse>,
     /// The results that are to be written.
@@ -161,9 +161,9 @@ pub struct AgentSession {
     /// Where a summary waits to be read before it is written.
     review: review::Review,
     waits: waiting::WaitMetrics,
-    /// The waiting messages that hooks have seen, each with the text that goes with it; none where they had nothing
-    /// to say.
-    reviewed: BTreeMap<EntryId, Option<String>>,
+    /// The waiting messages that hooks have seen, each with the entry and its text that goes before it; none where they
+    /// had nothing to add.
+    reviewed: BTreeMap<EntryId, Option<(EntryId, String)>>,
     views: view::Views,
     /// The calls that run next were begun before the session was opened.
     resumes_calls: bool,
@@ -178,8 +178,12 @@ pub struct AgentSession {
 }
 
 impl AgentSession {
-    /// Returns the session of `config`; what happens goes to `events`.
-    pub(crate) fn new(config: SessionConfig, events: EventSender) -> Self {
+    /// Returns the session of `config`: it carries out `commands` and reports to `events`.
+    pub(crate) fn new(
+        config: SessionConfig,
+        events: EventSender,
+        commands: CommandReceiver,
+    ) -> Self {
         let policy = policy(&config.settings, &config.compaction, config.limits);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
@@ -223,10 +227,9 @@ impl AgentSession {
             system_prompt: redactor.clean_answer(&config.system_prompt),
             instructions: InstructionState::of(instructions.without_keys(redactor)),
             reasoning: config.reasoning,
-            events,
             due: VecDeque::new(),
-            jobs: FuturesUnordered::new(),
-            cancels: BTreeMap::new(),
+            work: Work::new(commands, events.clone()),
+            events,
             answer: None,
             results: Vec::new(),
             unsaved: Vec::new(),
@@ -255,25 +258,18 @@ impl AgentSession {
     }
 
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
-    pub async fn run(mut self, mut commands: CommandReceiver) -> Finished {
+    pub async fn run(mut self) -> Finished {
         let (notifier, notifications) = notifier(self.hooks.clone(), self.events.clone());
         self.notifier = notifier;
         self.open();
         self.notify_start();
-        self.start_servers(&mut commands).await;
+        self.start_servers().await;
         let end_of_telling = notifications.end();
         let mut telling = pin!(notifications.run());
         let mut announced = false;
-        let mut commanded = true;
-        // What ended while the program did not read events: nothing follows before it does.
-        let mut ended = None;
         while !self.closed {
             // The bounds: see the module `channel`.
-            let works = self.has_room() || self.stops();
-            if works && let Some((job, done)) = ended.take() {
-                self.finish(job, done).await;
-                continue;
-            }
+            let works = self.has_room() || self.work.stops();
             let listens = !self.events.is_full(2);
             tokio::select! {
                 biased;
@@ -281,18 +277,10 @@ impl AgentSession {
                 () = &mut telling, if !announced => announced = true,
                 () = self.events.crossed() => self.deny_unread_questions(),
                 () = self.notifier.crossed() => {}
-                command = commands.recv_with(listens), if commanded => match command {
-                    Some(command) => self.command(command).await,
-                    None => {
-                        commanded = false;
-                        self.feed(Event::Close).await;
-                    }
+                next = self.work.next(listens, works) => match next {
+                    Next::Command(command) => self.call((*command).into()).await,
+                    Next::Ended(job, done) => self.finish(job, done).await,
                 },
-                Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done).await,
-                // Time limits hold although the program does not read events.
-                () = tokio::time::sleep(jobs::BEHIND), if !works && ended.is_none() && !self.jobs.is_empty() => {
-                    ended = self.jobs.next().now_or_never().flatten();
-                }
             }
         }
         self.settle().await;
@@ -352,6 +340,14 @@ impl AgentSession {
         }
     }
 
+    /// Returns where the session is, as errors name it.
+    fn store_path(&self) -> PathBuf {
+        match self.store.locator() {
+            Some(locator) => locator.as_path().to_owned(),
+            None => PathBuf::from(self.store.id()),
+        }
+    }
+
     fn unwritten(&mut self, error: StoreError) -> Refusal {
         self.store_error = Some(error.to_string());
         error.into()
@@ -377,14 +373,14 @@ impl AgentSession {
 
     async fn finish(&mut self, job: Job, done: Done) {
         if let Done::Answer(response) = &done
-            && !self.is_cancelled(job)
+            && !self.work.is_cancelled(job)
             && self.leave_out_rejected(response).await
         {
             return self.ask(job).await;
         }
         let stopped = matches!(done, Done::Stopped);
         let event = self.take(job, done).await;
-        self.cancels.remove(&job);
+        self.work.forget(job);
         if !stopped {
             self.feed(event).await;
         }
@@ -392,10 +388,7 @@ impl AgentSession {
 
     /// Waits for what was told to end, so that no request is left running.
     async fn settle(&mut self) {
-        for cancel in self.cancels.values() {
-            cancel.cancel();
-        }
-        while self.jobs.next().await.is_some() {}
+        self.work.stop_all().await;
         self.record_model().await;
         if let Err(error) = self.append(Vec::new()).await {
             self.store_error = Some(error.to_string());
@@ -417,7 +410,8 @@ impl AgentSession {
         self.answer_closes();
         let (waiting, session_id) = (self.store.waiting(), self.store.id().to_owned());
         // The other programs may write now.
-        let closed = self.store.close().await;
+        let path = self.store_path();
+        let closed = self.work.written(path, self.store.close()).await;
         let unclosed = closed.err().map(|error| error.to_string());
         Finished {
             turn: self.turn,

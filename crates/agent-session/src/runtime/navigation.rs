@@ -41,7 +41,8 @@ impl AgentSession {
         let (tree, from, to) = match self.ends_of_move(&navigation).await {
             Ok(ends) => ends,
             Err(ended) => {
-                self.start(job, |_| std::future::ready(Done::Navigation(Err(ended))));
+                self.work
+                    .start(job, |_| std::future::ready(Done::Navigation(Err(ended))));
                 return;
             }
         };
@@ -57,7 +58,7 @@ impl AgentSession {
             settings: self.settings.clone(),
             session_id: self.store.id().to_owned(),
         };
-        self.start(job, |cancel| async move {
+        self.work.start(job, |cancel| async move {
             tokio::task::yield_now().await;
             Done::Navigation(planned.run(cancel).await.map(Box::new))
         });
@@ -105,7 +106,7 @@ impl AgentSession {
             });
             entries.push(draft.into());
         }
-        let ids: Vec<EntryId> = match self.store.append_under(parent, entries).await {
+        let ids: Vec<EntryId> = match self.append_under(parent, entries).await {
             Ok(ids) => ids,
             Err(error) => return JobEnd::Failed(error.to_string()),
         };

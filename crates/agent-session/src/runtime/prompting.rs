@@ -71,7 +71,7 @@ impl AgentSession {
         let hooks = self.hooks.clone();
         let context = self.hook_context();
         let events = self.events.clone();
-        self.start(job, |cancel| async move {
+        self.work.start(job, |cancel| async move {
             let context = HookContext { cancel, ..context };
             let mut seen = Vec::new();
             for message in messages {
@@ -93,10 +93,14 @@ impl AgentSession {
 
     /// Keeps what hooks said, and does what follows.
     pub(super) async fn take_hook_review(&mut self, job: Job, review: HookReview) -> Event {
-        self.reviewed.extend(review.seen);
+        for (id, text) in review.seen {
+            // An id of its own lets a store recognize it when it is written again.
+            let added = text.map(|text| (self.store.fresh_id(), text));
+            self.reviewed.insert(id, added);
+        }
         match review.continuation {
             // Whoever stopped it wants nothing done, and what follows is decided without a look.
-            Continuation::Check(_) if self.is_cancelled(job) => Event::Checked {
+            Continuation::Check(_) if self.work.is_cancelled(job) => Event::Checked {
                 job,
                 result: CheckResult {
                     tokens: self.machine.memory.tokens,
@@ -124,7 +128,9 @@ impl AgentSession {
                 "message {id} is being sent; abort to stop the turn"
             )));
         }
-        let dropped = self.store.drop_queued(&id).await;
+        let path = self.store_path();
+        let dropped = self.store.drop_queued(&id);
+        let dropped = self.work.written(path, dropped).await;
         let Some(message) = dropped.map_err(|error| Refusal::failed(error.to_string()))? else {
             return Err(Refusal::refused(format!(
                 "no message {id} waits to be sent; it may be sent already"
@@ -149,7 +155,7 @@ impl AgentSession {
             let added = self.reviewed.get(&message.id).and_then(Option::as_ref);
             images_of(message)
                 + counter.text(&message.text)
-                + added.map_or(TokenCount::ZERO, |text| counter.text(text))
+                + added.map_or(TokenCount::ZERO, |(_, text)| counter.text(text))
         });
         tokens.sum()
     }
@@ -161,10 +167,11 @@ impl AgentSession {
         for id in ids {
             // What is added comes first: a write that was cut off between the two leaves a message that waits.
             let added = self.reviewed.get(id).and_then(Option::as_ref);
-            entries.extend(added.map(|text| context_entry(text)));
+            entries.extend(added.map(|(id, text)| context_entry(id, text)));
             entries.push(self.store.queued_entry(id)?);
         }
-        self.store.append(entries).await?;
+        let path = self.store_path();
+        self.work.written(path, self.store.append(entries)).await?;
         for id in ids {
             let Some(message) = queued.iter().find(|message| message.id == *id) else {
                 continue;
@@ -219,12 +226,15 @@ fn joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| prompts::hook_context(&texts.join("\n\n")))
 }
 
-fn context_entry(text: &str) -> NewEntry {
+fn context_entry(id: &EntryId, text: &str) -> NewEntry {
     let draft = CustomMessageDraft {
         custom_type: HOOK_CONTEXT.to_owned(),
         content: Content::Text(text.to_owned()),
         display: false,
         details: None,
     };
-    EntryDraft::CustomMessage(draft).into()
+    NewEntry {
+        id: Some(id.clone()),
+        draft: EntryDraft::CustomMessage(draft),
+    }
 }

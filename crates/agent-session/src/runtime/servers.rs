@@ -8,7 +8,7 @@ use session_model::EntryId;
 
 use crate::event::SessionEvent;
 use crate::machine::Event;
-use crate::runtime::{AgentSession, Ask, Call, Command, CommandReceiver};
+use crate::runtime::{AgentSession, Ask, Call, Command};
 use agent_tools::mcp::{ServerEnvironment, ServerEvent, Servers, Tell};
 use session_store::Delivery;
 
@@ -23,7 +23,7 @@ impl AgentSession {
     /// Starts the servers and offers their tools. Messages that come meanwhile are kept immediately, and whoever asks how
     /// the session is gets to know; other commands are carried out in the end, in their order. Whoever closes the
     /// session, stops what it does or goes away ends the waiting.
-    pub(super) async fn start_servers(&mut self, commands: &mut CommandReceiver) {
+    pub(super) async fn start_servers(&mut self) {
         let configs = std::mem::take(&mut self.server_configs);
         if configs.is_empty() {
             return;
@@ -34,20 +34,14 @@ impl AgentSession {
         let around = ServerEnvironment::of(&self.tool_context);
         let cancel = CancellationToken::new();
         let mut starting = pin!(Servers::start(&configs, &around, &cancel, &tell));
-        let mut commanded = true;
         let servers = loop {
             tokio::select! {
                 biased;
-                command = commands.recv(), if commanded => {
-                    let call = command.map(Call::from);
-                    commanded = call.is_some();
-                    let ends = |call: &Call| matches!(call.ask(), Ask::Do(Command::Close | Command::Abort));
-                    if call.as_ref().is_none_or(ends) {
+                command = self.work.commands.next(true) => {
+                    if command.is_stop() {
                         cancel.cancel();
                     }
-                    if let Some(call) = call {
-                        early.extend(self.call_early(call).await);
-                    }
+                    early.extend(self.call_early(command.into()).await);
                 }
                 servers = &mut starting => break servers,
             }

@@ -51,7 +51,9 @@ impl AgentSession {
             locator: self.store.locator(),
         };
         let cwd = self.store.cwd();
-        let mut copy = catalog.fork(source, leaf, cwd, carried_pins).await?;
+        let path = self.store_path();
+        let forked = catalog.fork(source, leaf, cwd, carried_pins);
+        let mut copy = self.work.written(path, forked).await?;
         copy.set_filter(self.store.filter());
         Ok(copy)
     }

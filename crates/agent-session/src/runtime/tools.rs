@@ -58,7 +58,7 @@ impl AgentSession {
             events: self.events.clone(),
             after_crash,
         };
-        self.start(job, |cancel| async move {
+        self.work.start(job, |cancel| async move {
             batch.context.cancel = cancel.clone();
             batch.hook_context.cancel = cancel;
             Done::Results(batch.run(calls).await)

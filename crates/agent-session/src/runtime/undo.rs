@@ -65,7 +65,7 @@ impl AgentSession {
         let from = leaf_name(&*self.store);
         let to = id_of(self.store.tree(), to);
         let draft = leaf_move(reason, from.as_deref().map(EntryId::new).as_ref());
-        self.store.append_under(to, vec![draft.into()]).await?;
+        self.append_under(to, vec![draft.into()]).await?;
         self.leaf_moved(from.clone());
         let leaf = leaf_name(&*self.store);
         self.feed(Event::Moved).await;
@@ -110,7 +110,7 @@ impl AgentSession {
         let from = leaf_name(&*self.store);
         let base = id_of(self.store.tree(), instead.base);
         let all = lead.into_iter().chain(entries).collect();
-        let mut ids = self.store.append_under(base, all).await?;
+        let mut ids = self.append_under(base, all).await?;
         if moves > 0 {
             self.leaf_moved(from);
         }

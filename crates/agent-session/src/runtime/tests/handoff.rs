@@ -256,7 +256,8 @@ fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
         let store = harness.catalog().open_file(&path, &mut ()).unwrap();
         let mut config = harness.config(Box::new(store));
         config.catalog = Arc::new(harness.catalog().making_in(harness.work()));
-        let mut session = AgentSession::new(config, sender);
+        let (_commands, receiver) = command_channel();
+        let mut session = AgentSession::new(config, sender, receiver);
         let copy = session.fork(None).await.unwrap().path.unwrap();
         let workspace = &session.tool_context.workspace;
         assert!(workspace.resolve("other.jsonl").is_ok());

@@ -8,6 +8,7 @@ mod approvals;
 mod background;
 mod cancelling;
 mod handoff;
+mod hanging;
 mod hook_points;
 mod hooks;
 mod instructions;
@@ -163,6 +164,8 @@ struct Harness {
     limits: super::Limits,
     /// What further sessions are written through.
     files: Arc<dyn FileLayer>,
+    /// When they are forced to the disk.
+    sync: SyncPolicy,
     /// What the model that answers was asked.
     asked: Asked,
     /// What the model that summarizes was asked.
@@ -206,6 +209,7 @@ impl Harness {
             system_prompt: "be brief".to_owned(),
             limits: super::Limits::default(),
             files: Arc::new(SystemFiles),
+            sync: SyncPolicy::Never,
             asked,
             summaries,
         }
@@ -299,7 +303,7 @@ impl Harness {
     fn catalog(&self) -> FileCatalog {
         FileCatalog::through(self.sessions(), self.files.clone())
             .making_in(self.sessions())
-            .synced(SyncPolicy::Never)
+            .synced(self.sync)
     }
 
     /// Begins a new session.
@@ -347,13 +351,13 @@ impl Harness {
         let (sender, events) = event_channel();
         let (commands, receiver) = command_channel();
         let path = store.locator().cloned().map(PathBuf::from);
-        let session = AgentSession::new(self.config(store), sender);
+        let session = AgentSession::new(self.config(store), sender, receiver);
         Life {
             harness: self,
             path,
             commands,
             events,
-            run: Some(Box::pin(session.run(receiver))),
+            run: Some(Box::pin(session.run())),
             finished: None,
             heard: Vec::new(),
             seen: 0,

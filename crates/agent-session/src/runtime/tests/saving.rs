@@ -395,8 +395,8 @@ fn a_run_can_move_to_another_thread() {
         parent: None,
     };
     let store = harness.catalog().create_file(new).unwrap();
-    let session = AgentSession::new(harness.config(Box::new(store)), events);
-    assert_send(session.run(receiver));
+    let session = AgentSession::new(harness.config(Box::new(store)), events, receiver);
+    assert_send(session.run());
 }
 
 #[test]

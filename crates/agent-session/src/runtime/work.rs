@@ -1,0 +1,182 @@
+//! What runs and what is asked for while something else is waited for.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
+use llm_providers::CancellationToken;
+use session_store::StoreError;
+use tokio::time::Instant;
+
+use crate::machine::Job;
+use crate::runtime::events::Events;
+use crate::runtime::jobs::{Done, Running};
+use crate::runtime::{Command, CommandReceiver};
+
+/// How often jobs are polled while the reader of events is behind: their time limits still hold.
+const BEHIND: Duration = Duration::from_secs(1);
+
+/// How long a store may take for one write. Stores have limits of their own, which are shorter.
+const WRITE_LIMIT: Duration = Duration::from_secs(120);
+
+/// How long it may still take once what runs should stop.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// What is carried out next.
+pub(super) enum Next {
+    Command(Box<Command>),
+    /// A job has ended.
+    Ended(Job, Done),
+}
+
+/// The jobs that run, and the commands that wait.
+pub(super) struct Work {
+    jobs: FuturesUnordered<Running>,
+    cancels: BTreeMap<Job, CancellationToken>,
+    /// Jobs that ended while nothing could follow.
+    ended: VecDeque<(Job, Done)>,
+    pub commands: CommandReceiver,
+    /// The session ends, so that writes are waited for only a short time.
+    pub is_ending: bool,
+    events: Events,
+}
+
+impl Work {
+    pub fn new(commands: CommandReceiver, events: Events) -> Self {
+        Self {
+            jobs: FuturesUnordered::new(),
+            cancels: BTreeMap::new(),
+            ended: VecDeque::new(),
+            commands,
+            is_ending: false,
+            events,
+        }
+    }
+
+    /// Starts a job; the token that it is given cancels it.
+    pub fn start<F>(&mut self, job: Job, work: impl FnOnce(CancellationToken) -> F)
+    where
+        F: Future<Output = Done> + Send + 'static,
+    {
+        let cancel = CancellationToken::new();
+        self.cancels.insert(job, cancel.clone());
+        let work = work(cancel);
+        self.jobs.push(Box::pin(async move { (job, work.await) }));
+    }
+
+    pub fn start_timer(&mut self, job: Job, time: Duration) {
+        self.start(job, |cancel| async move {
+            tokio::select! {
+                () = cancel.cancelled() => Done::Stopped,
+                () = tokio::time::sleep(time) => Done::Elapsed,
+            }
+        });
+    }
+
+    pub fn cancel(&self, job: Job) {
+        if let Some(cancel) = self.cancels.get(&job) {
+            cancel.cancel();
+        }
+    }
+
+    pub fn is_cancelled(&self, job: Job) -> bool {
+        let cancel = self.cancels.get(&job);
+        cancel.is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Forgets a job whose end was carried out.
+    pub fn forget(&mut self, job: Job) {
+        self.cancels.remove(&job);
+    }
+
+    /// Returns whether a job was cancelled and has not ended yet.
+    pub fn stops(&self) -> bool {
+        let mut cancels = self.cancels.values();
+        cancels.any(CancellationToken::is_cancelled)
+    }
+
+    /// Waits for the next command, as far as the session `listens`, and for the next job that ends. Unless the session
+    /// `works`, ended jobs wait, and the others are polled once a second.
+    pub async fn next(&mut self, listens: bool, works: bool) -> Next {
+        loop {
+            let (job, done) = tokio::select! {
+                biased;
+                command = self.commands.next(listens) => return Next::Command(Box::new(command)),
+                Some(ended) = async { self.ended.pop_front() }, if works => ended,
+                ended = poll_jobs(&mut self.jobs, works) => ended,
+            };
+            if works {
+                return Next::Ended(job, done);
+            }
+            self.ended.push_back((job, done));
+        }
+    }
+
+    /// Cancels all jobs, and waits until none runs.
+    pub async fn stop_all(&mut self) {
+        self.is_ending = true;
+        for cancel in self.cancels.values() {
+            cancel.cancel();
+        }
+        while self.jobs.next().await.is_some() {}
+        self.ended.clear();
+    }
+
+    /// Waits for a write of the session at `path`. Meanwhile the jobs run, and commands are taken to be carried out
+    /// later; one that stops what runs, or the session, shortens the wait.
+    ///
+    /// # Errors
+    /// Those of the write; [`StoreError::Unknown`] after [`WRITE_LIMIT`], or after [`STOP_LIMIT`] once something should
+    /// stop. The write is dropped then: the next one finds what it stored all the same.
+    pub async fn written<T>(
+        &mut self,
+        path: PathBuf,
+        write: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let mut write = pin!(write);
+        let begun = Instant::now();
+        let mut stopped = None;
+        loop {
+            if stopped.is_none() && (self.is_ending || self.commands.holds_stop()) {
+                stopped = Some(Instant::now() + STOP_LIMIT);
+            }
+            let limit = begun + WRITE_LIMIT;
+            let limit = stopped.map_or(limit, |stopped| limit.min(stopped));
+            let works = !self.events.is_full(1) || self.stops();
+            tokio::select! {
+                biased;
+                written = &mut write => return written,
+                () = self.commands.hold(), if !self.is_ending => {}
+                ended = poll_jobs(&mut self.jobs, works) => self.ended.push_back(ended),
+                () = tokio::time::sleep_until(limit) => {
+                    let reason = match stopped {
+                        Some(_) => "the store did not answer before the work was stopped".to_owned(),
+                        None => format!("the store did not answer in {} seconds", WRITE_LIMIT.as_secs()),
+                    };
+                    return Err(StoreError::Unknown { path, reason });
+                }
+            }
+        }
+    }
+}
+
+/// Returns the next of the jobs that ends.
+async fn poll_jobs(jobs: &mut FuturesUnordered<Running>, works: bool) -> (Job, Done) {
+    loop {
+        let ended = match works {
+            true => jobs.next().await,
+            false => {
+                tokio::time::sleep(BEHIND).await;
+                jobs.next().now_or_never().flatten()
+            }
+        };
+        match ended {
+            Some(ended) => return ended,
+            None if jobs.is_empty() => std::future::pending().await,
+            None => {}
+        }
+    }
+}
