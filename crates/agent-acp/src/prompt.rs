@@ -1,7 +1,7 @@
 //! Prompts: what the user says, or a command that begins with a slash.
 
 use agent_session::Command;
-use agent_session::undoable::Whose;
+use agent_session::compaction_core::undoable::Whose;
 use serde_json::{Value, json};
 use session_store::{Delivery, Prompt, PromptImage};
 

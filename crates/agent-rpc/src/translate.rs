@@ -5,8 +5,8 @@ use session_model::EntryId;
 use crate::protocol::{Data, ErrorKind, Request, RpcError};
 use crate::{Document, Host};
 use agent_session::Navigation;
+use agent_session::compaction_core::undoable::{Later, Whose};
 use agent_session::runtime::{Ask, Command, CompactionChoices, CompactionRequest, Reply};
-use agent_session::undoable::{Later, Whose};
 use compaction_core::PinTarget;
 use session_store::Delivery;
 

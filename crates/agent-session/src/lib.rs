@@ -24,7 +24,6 @@ pub mod schema;
 pub mod settings;
 pub mod summarize;
 pub mod tools;
-pub mod undoable;
 pub mod wording;
 
 pub use builder::{BuiltSession, SessionBuilder};

@@ -62,6 +62,7 @@ mod settings;
 mod shares;
 mod skill_results;
 mod threshold;
+pub mod undoable;
 
 pub use branch::{
     ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,

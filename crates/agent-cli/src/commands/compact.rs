@@ -21,12 +21,12 @@ use crate::output_filter::OutputFilter;
 use crate::ui;
 use crate::ui::edits::Edits;
 use crate::ui::shell_name;
+use agent_session::compaction_core::undoable::Replaceable;
 use agent_session::summarize::{
     Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, SummaryMethod,
     bill_in_details, compact, main_place, native_tokens_before, seconds_in_details,
     skipped_in_details, summary_draft,
 };
-use agent_session::undoable::Replaceable;
 
 /// Compact a session: summarize older history, keep recent work verbatim.
 #[derive(Debug, Args)]

@@ -5,26 +5,44 @@ use compaction_core::Strategy;
 use crate::machine::step::Step;
 use crate::machine::{
     ANSWERS_BETWEEN, AfterCompaction, Background, Compaction, Effect, Job, JobEnd, MAX_FAILURES,
-    Notice, State, StrategyChoice, Trigger,
+    Notice, Requested, State, StrategyChoice, Trigger,
 };
 
 impl Step {
-    /// Begins a compaction, by what was prepared where that fits.
+    /// Begins an automatic compaction, by what was prepared where that fits.
     pub(super) fn compact(
         &mut self,
         trigger: Trigger,
         choice: StrategyChoice,
         after: AfterCompaction,
     ) -> State {
+        self.begin_compaction(trigger, choice, None, after)
+    }
+
+    /// Begins a compaction that was asked for.
+    pub(super) fn compact_as_requested(
+        &mut self,
+        requested: Box<Requested>,
+        after: AfterCompaction,
+    ) -> State {
+        let (trigger, choice) = (requested.trigger(), requested.choice());
+        self.begin_compaction(trigger, choice, Some(requested), after)
+    }
+
+    fn begin_compaction(
+        &mut self,
+        trigger: Trigger,
+        choice: StrategyChoice,
+        requested: Option<Box<Requested>>,
+        after: AfterCompaction,
+    ) -> State {
         let hands_off = match choice {
             StrategyChoice::Handoff => true,
-            StrategyChoice::By(strategy) | StrategyChoice::Instead(strategy) => {
-                strategy == Strategy::Handoff
-            }
+            StrategyChoice::By(strategy) => strategy == Strategy::Handoff,
             StrategyChoice::InThisSession => false,
             StrategyChoice::Configured => self.memory.policy.hands_off,
         };
-        if !trigger.is_automatic() || hands_off {
+        if requested.is_some() || hands_off {
             self.discard_background();
         }
         self.memory.cancelled = false;
@@ -52,16 +70,22 @@ impl Step {
                 State::Compacting(compaction)
             }
             Some(Background::Ready(background)) => self.splice(compaction, background),
-            None => self.run(compaction, choice),
+            None => self.run(compaction, choice, requested),
         }
     }
 
-    fn run(&mut self, compaction: Compaction, choice: StrategyChoice) -> State {
+    fn run(
+        &mut self,
+        compaction: Compaction,
+        choice: StrategyChoice,
+        requested: Option<Box<Requested>>,
+    ) -> State {
         self.memory.splices = false;
         self.effects.push(Effect::Compact {
             job: compaction.job,
             trigger: compaction.trigger.clone(),
             choice,
+            requested,
             omits_failed: compaction.after == AfterCompaction::Retry,
         });
         State::Compacting(compaction)
@@ -71,7 +95,7 @@ impl Step {
     pub(super) fn compact_anew(&mut self, mut compaction: Compaction) -> State {
         compaction.job = self.memory.job();
         compaction.grace = None;
-        self.run(compaction, StrategyChoice::InThisSession)
+        self.run(compaction, StrategyChoice::InThisSession, None)
     }
 
     /// Writes what was prepared.

@@ -2,7 +2,7 @@
 
 use compaction_core::Strategy;
 
-use crate::machine::{CheckPoint, Job, Navigation, Trigger, Write};
+use crate::machine::{CheckPoint, Job, Navigation, Requested, Trigger, Write};
 
 /// Which strategies a compaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,8 +15,6 @@ pub enum StrategyChoice {
     Handoff,
     /// This one.
     By(Strategy),
-    /// This one, in the place of the newest compaction.
-    Instead(Strategy),
 }
 
 /// How a turn ended.
@@ -100,7 +98,7 @@ pub enum Notice {
 }
 
 /// Something for the runtime to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Prune, measure, and answer with `Checked`; hooks may look at what is to be sent first.
     Check { job: Job, point: CheckPoint },
@@ -117,6 +115,8 @@ pub enum Effect {
         job: Job,
         trigger: Trigger,
         choice: StrategyChoice,
+        /// What was asked for; none for an automatic compaction.
+        requested: Option<Box<Requested>>,
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
     },

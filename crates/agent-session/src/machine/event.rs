@@ -2,7 +2,7 @@
 
 use session_model::EntryId;
 
-use crate::machine::{Job, StrategyChoice};
+use crate::machine::{Job, Requested};
 use session_store::Delivery;
 
 /// How an answer ended.
@@ -88,7 +88,7 @@ pub enum ResumePoint {
 }
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Event {
     /// The user, or a program, said something; it is in the queue of the store.
     Queued {
@@ -104,11 +104,7 @@ pub enum Event {
     /// What runs is to stop.
     Abort,
     /// A compaction is wanted now.
-    Compact {
-        /// What it should focus on.
-        focus: Option<String>,
-        choice: StrategyChoice,
-    },
+    Compact(Box<Requested>),
     /// Running compactions and branch summaries are to stop.
     AbortCompaction,
     /// The leaf is to move.
@@ -177,7 +173,7 @@ impl Event {
             | Self::Dequeued(_)
             | Self::Resume(_)
             | Self::Abort
-            | Self::Compact { .. }
+            | Self::Compact(_)
             | Self::AbortCompaction
             | Self::Navigate(_)
             | Self::SetAutomatic(_)

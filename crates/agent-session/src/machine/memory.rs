@@ -73,7 +73,7 @@ impl Background {
 }
 
 /// What the machine remembers.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Memory {
     /// What settings decide.
     pub policy: Policy,

@@ -20,6 +20,7 @@ mod compaction;
 mod effect;
 mod event;
 mod memory;
+mod request;
 mod step;
 mod stop;
 mod turn;
@@ -36,6 +37,7 @@ pub use event::{AnswerEnd, CheckResult, Event, JobEnd, Navigation, ResumePoint};
 pub use memory::{
     ANSWERS_BETWEEN, Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy,
 };
+pub use request::{CompactionChoices, CompactionRequest, Requested};
 
 use step::Step;
 
@@ -72,16 +74,12 @@ pub enum Write {
 }
 
 /// What follows once what runs has come to an end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum PendingAction {
     /// Nothing.
     Rest,
     /// A compaction, then the work goes on.
-    Compact {
-        /// What the summary should focus on.
-        focus: Option<String>,
-        choice: StrategyChoice,
-    },
+    Compact(Box<Requested>),
     /// The compaction that was wanted has been cancelled: what was stopped for it goes on.
     Continue,
     /// The end.
@@ -164,7 +162,7 @@ impl State {
 }
 
 /// The machine: what is going on, and what is remembered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
     /// What is going on.
     pub state: State,

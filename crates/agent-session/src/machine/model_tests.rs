@@ -422,15 +422,16 @@ impl World {
                 self.apply(Event::AbortCompaction)
             }
             7..12 => {
-                let choice = match dice.roll(3) {
-                    0 => StrategyChoice::Configured,
-                    1 => StrategyChoice::InThisSession,
-                    _ => StrategyChoice::Handoff,
+                let focus = None;
+                let requested = match dice.roll(3) {
+                    0 => Requested::Handoff { focus },
+                    1 => Requested::Compaction(CompactionRequest {
+                        strategy: Some(compaction_core::Strategy::Extractive),
+                        ..CompactionRequest::default()
+                    }),
+                    _ => Requested::Compaction(CompactionRequest::default()),
                 };
-                self.apply(Event::Compact {
-                    focus: None,
-                    choice,
-                })
+                self.apply(Event::Compact(Box::new(requested)))
             }
             12..14 => self.apply(Event::Navigate(Navigation {
                 target: None,
@@ -583,8 +584,13 @@ impl World {
                 job,
                 trigger,
                 choice,
+                requested,
                 omits_failed,
             } => {
+                ensure(
+                    requested.is_some() != trigger.is_automatic(),
+                    "a compaction has the request that it was asked for with",
+                )?;
                 if trigger == Trigger::Overflow {
                     ensure(
                         choice == StrategyChoice::InThisSession,

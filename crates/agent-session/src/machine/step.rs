@@ -2,7 +2,7 @@
 
 use crate::machine::{
     AfterCompaction, Background, CheckPoint, Compaction, Effect, Event, Job, Memory, Notice,
-    PendingAction, ResumePoint, State, Trigger, TurnEnd, Write,
+    PendingAction, ResumePoint, State, TurnEnd, Write,
 };
 use session_store::Delivery;
 
@@ -58,9 +58,7 @@ impl Step {
             (Event::Resume(resume_point), state) => self.resume(state, resume_point),
             (Event::Abort, state) => self.stop(state, PendingAction::Rest),
             (Event::Close, state) => self.stop(state, PendingAction::Close),
-            (Event::Compact { focus, choice }, state) => {
-                self.compact_requested(state, focus, choice)
-            }
+            (Event::Compact(requested), state) => self.compact_requested(state, requested),
             (Event::AbortCompaction, state) => self.abort_compaction(state),
             (Event::Navigate(navigation), State::Idle) => {
                 self.discard_background();
@@ -237,7 +235,7 @@ impl Step {
                 self.end_turn(next.end_when_stopped());
                 self.go(Next::Rest)
             }
-            Some(PendingAction::Compact { focus, choice }) => {
+            Some(PendingAction::Compact(requested)) => {
                 let after = match next {
                     Next::Check(CheckPoint::BeforePrompt) | Next::Send => AfterCompaction::Send,
                     Next::Check(CheckPoint::BetweenTools) | Next::Ask => AfterCompaction::Ask,
@@ -253,7 +251,7 @@ impl Step {
                     }
                     Next::Check(CheckPoint::WhenIdle) | Next::Rest => AfterCompaction::Rest,
                 };
-                self.compact(Trigger::Manual { focus }, choice, after)
+                self.compact_as_requested(requested, after)
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, CANCELLED, Compaction, Effect, JobEnd, Notice, PendingAction, State,
-    StrategyChoice, Trigger, Write,
+    AfterCompaction, CANCELLED, Compaction, Effect, JobEnd, Notice, PendingAction, Requested,
+    State, Write,
 };
 
 impl Step {
@@ -59,16 +59,11 @@ impl Step {
         }
     }
 
-    pub(super) fn compact_requested(
-        &mut self,
-        state: State,
-        focus: Option<String>,
-        choice: StrategyChoice,
-    ) -> State {
+    pub(super) fn compact_requested(&mut self, state: State, requested: Box<Requested>) -> State {
         match state {
             State::Idle => {
                 self.memory.idle_timer = None;
-                self.compact(Trigger::Manual { focus }, choice, AfterCompaction::Rest)
+                self.compact_as_requested(requested, AfterCompaction::Rest)
             }
             State::Compacting(_) => self.refuse(state, "a compaction is running already"),
             State::Navigating(_) => {
@@ -76,7 +71,7 @@ impl Step {
             }
             State::Closed => self.refuse(state, "the session has ended"),
             State::Asking(job) | State::RunningTools(job) => {
-                self.memory.pending = Some(PendingAction::Compact { focus, choice });
+                self.memory.pending = Some(PendingAction::Compact(requested));
                 self.effects.push(Effect::Cancel(job));
                 State::Stopping(job)
             }
@@ -85,11 +80,11 @@ impl Step {
             | State::Storing { .. }
             | State::Stopping(_) => match self.memory.pending {
                 None | Some(PendingAction::Continue) => {
-                    self.memory.pending = Some(PendingAction::Compact { focus, choice });
+                    self.memory.pending = Some(PendingAction::Compact(requested));
                     self.cancel_hook_review(&state);
                     state
                 }
-                Some(PendingAction::Compact { .. }) => {
+                Some(PendingAction::Compact(_)) => {
                     self.refuse(state, "a compaction is about to run already")
                 }
                 Some(PendingAction::Rest) => {
@@ -129,7 +124,7 @@ impl Step {
 
     /// Forgets a compaction that has not begun, and returns whether there was one.
     fn withdraw_compaction(&mut self) -> bool {
-        let is_compaction = matches!(self.memory.pending, Some(PendingAction::Compact { .. }));
+        let is_compaction = matches!(self.memory.pending, Some(PendingAction::Compact(_)));
         if is_compaction {
             self.memory.pending = None;
             self.tell(Notice::Refused(CANCELLED));

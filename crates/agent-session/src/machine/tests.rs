@@ -116,14 +116,11 @@ fn parse(machine: &Machine, line: &str) -> Event {
         "abort" => Event::Abort,
         "abort-compaction" => Event::AbortCompaction,
         "close" => Event::Close,
-        "compact" => Event::Compact {
-            focus: (!rest.is_empty()).then(|| rest.to_owned()),
-            choice: StrategyChoice::Configured,
-        },
-        "handoff" => Event::Compact {
-            focus: None,
-            choice: StrategyChoice::Handoff,
-        },
+        "compact" => {
+            let focus = (!rest.is_empty()).then(|| rest.to_owned());
+            Event::Compact(Box::new(Requested::Compaction(focus.into())))
+        }
+        "handoff" => Event::Compact(Box::new(Requested::Handoff { focus: None })),
         "go" => Event::Navigate(Navigation {
             target: Some(id),
             summarize: false,
@@ -230,13 +227,13 @@ fn effect(effect: &Effect) -> String {
             trigger,
             choice,
             omits_failed,
+            ..
         } => {
             let how = match choice {
                 StrategyChoice::Configured => "configured",
                 StrategyChoice::InThisSession => "here",
                 StrategyChoice::Handoff => "handoff",
                 StrategyChoice::By(strategy) => strategy.name(),
-                StrategyChoice::Instead(strategy) => &format!("instead by {}", strategy.name()),
             };
             let focus = trigger.focus().map(|focus| format!(" on {focus}"));
             let omits = if *omits_failed { " omitting" } else { "" };

@@ -118,9 +118,9 @@ impl Step {
             }
             None | Some(PendingAction::Continue) => self.make_room(trigger, error),
             // What somebody asked for makes room as well.
-            Some(PendingAction::Compact { focus, choice }) => {
+            Some(PendingAction::Compact(requested)) => {
                 self.count(&trigger);
-                self.compact(Trigger::Manual { focus }, choice, AfterCompaction::Retry)
+                self.compact_as_requested(requested, AfterCompaction::Retry)
             }
             stopped @ Some(PendingAction::Rest | PendingAction::Close) => {
                 self.memory.pending = stopped;

@@ -10,7 +10,7 @@ use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
 use crate::runtime::entries::leaf_name;
 use crate::runtime::jobs::Done;
 use crate::summarize::{add_details, main_place, summary_draft};
-use crate::undoable::id_of;
+use compaction_core::undoable::id_of;
 use session_store::NewEntry;
 
 /// What was prepared.
@@ -52,14 +52,14 @@ impl AgentSession {
 
     /// Writes what was prepared, unless the session has gone another way since.
     pub(super) async fn splice(&mut self, background: Job, omits_failed: bool) -> JobEnd {
-        let Some(prepared) = self.prepared.take() else {
+        let Some(prepared) = self.compaction_run.take_prepared(background) else {
             return JobEnd::Stale;
         };
         // What could not be written before belongs to what an undo gives back.
         if let Err(error) = self.append(Vec::new()).await {
             return JobEnd::Failed(error.to_string());
         }
-        if prepared.job != background || !self.still_fits(&prepared, omits_failed) {
+        if !self.still_fits(&prepared, omits_failed) {
             return JobEnd::Stale;
         }
         let mut entries = prepared.entries;
@@ -81,8 +81,8 @@ impl AgentSession {
                 compaction.tokens_before = compaction.tokens_before.saturating_add(followed);
             }
         }
-        entries.lands = true;
-        self.write_entries(entries, omits_failed).await
+        (entries.lands, entries.omits_failed) = (true, omits_failed);
+        self.write_entries(entries).await
     }
 
     fn still_fits(&self, prepared: &Prepared, omits_failed: bool) -> bool {
@@ -126,7 +126,7 @@ impl AgentSession {
         let entries = view.context.entries.iter();
         let entries = entries.filter(|projected| after.contains(&projected.index));
         let entries = entries.filter(|projected| {
-            !(omits_failed && self.failed.as_ref() == Some(&projected.entry.id))
+            !(omits_failed && self.turn.failed_answer() == Some(&projected.entry.id))
         });
         let messages = entries
             .filter(|projected| !matches!(projected.entry.body, EntryBody::Compaction(_)))
@@ -135,25 +135,13 @@ impl AgentSession {
     }
 
     /// Writes what a compaction brought, with the edit that takes away what failed.
-    pub(super) async fn write_entries(
-        &mut self,
-        entries: CompactionEntries,
-        omits_failed: bool,
-    ) -> JobEnd {
-        let failed = self.failed.clone();
-        let mut drafts: Vec<NewEntry> = match omits_failed {
-            true => self.omission(),
-            false => Vec::new(),
-        };
+    pub(super) async fn write_entries(&mut self, entries: CompactionEntries) -> JobEnd {
+        let omission = self.turn.omission().filter(|_| entries.omits_failed);
+        let mut drafts = Vec::from_iter(omission);
         let place = main_place(&entries.drafts).map(|place| drafts.len() + place);
-        drafts.extend(
-            entries
-                .drafts
-                .into_iter()
-                .map(|draft: EntryDraft| draft.into()),
-        );
-        let written = match self.instead.take() {
-            Some(instead) => self.write_instead(&instead, drafts).await,
+        drafts.extend(entries.drafts.into_iter().map(NewEntry::from));
+        let written = match &entries.replaces {
+            Some(replaces) => self.write_instead(replaces, drafts).await,
             None => self.append(drafts).await,
         };
         match written {
@@ -162,17 +150,17 @@ impl AgentSession {
                 result.entry_id = place
                     .and_then(|place| ids.get(place))
                     .map(ToString::to_string);
-                self.result = Some(result);
+                self.compaction_run.written(result);
+                if entries.omits_failed {
+                    self.turn.set_failed_answer(None);
+                }
                 self.gather_instructions().await;
                 JobEnd::Compacted {
                     lands: entries.lands,
                 }
             }
-            Err(error) => {
-                // A compaction that was not written is none: it is not tried again behind anybody's back.
-                self.failed = failed;
-                JobEnd::Failed(error.to_string())
-            }
+            // It is not tried again.
+            Err(error) => JobEnd::Failed(error.to_string()),
         }
     }
 }

@@ -8,9 +8,9 @@ use session_model::EntryId;
 use tokio::sync::oneshot;
 
 use crate::event::CompactionResult;
-use crate::machine::{CANCELLED, Event, JobEnd, Navigation, PendingAction, State, StrategyChoice};
+use crate::machine::{CANCELLED, Event, JobEnd, Navigation, PendingAction, Requested, State};
 use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
-use crate::runtime::{AgentSession, Command, CompactionRequest};
+use crate::runtime::{AgentSession, Command};
 use session_store::{BoxFuture, Delivery, Prompt};
 
 /// What is asked of a session, and who is answered.
@@ -73,8 +73,6 @@ pub(super) struct Calls {
     refusals: Option<Vec<String>>,
     /// Who waits for the compaction that was asked for.
     compaction: Caller,
-    /// The compaction that ends now had nothing to do.
-    pub nothing: bool,
     /// Who waits for the move.
     navigation: Caller,
     /// The move that was written last.
@@ -129,22 +127,30 @@ impl AgentSession {
                 return None;
             }
             Command::Compact { focus } => {
-                return self.compact_with(focus.into(), caller).await;
+                let requested = Requested::Compaction(focus.into());
+                return self.request_compaction(requested, caller).await;
             }
-            Command::CompactWith(request) => return self.compact_with(request, caller).await,
-            Command::Review { summary } => self.review.answer(summary),
+            Command::CompactWith(request) => {
+                let requested = Requested::Compaction(request);
+                return self.request_compaction(requested, caller).await;
+            }
+            Command::Review { summary } => self.compaction_run.review.answer(summary),
             Command::Handoff { focus } => {
-                let choice = StrategyChoice::Handoff;
-                return self.request_compaction(focus.into(), choice, caller).await;
+                let requested = Requested::Handoff { focus };
+                return self.request_compaction(requested, caller).await;
             }
             Command::CompactInstead {
                 strategy,
                 focus,
                 later,
             } => match self.prepare_replacement(strategy, later).await {
-                Ok(()) => {
-                    let choice = StrategyChoice::Instead(strategy);
-                    return self.request_compaction(focus.into(), choice, caller).await;
+                Ok(replaces) => {
+                    let requested = Requested::Replacement {
+                        strategy,
+                        focus,
+                        replaces,
+                    };
+                    return self.request_compaction(requested, caller).await;
                 }
                 Err(refused) => Err(refused),
             },
@@ -247,25 +253,15 @@ impl AgentSession {
         id
     }
 
-    /// Requests a compaction; what is decided of it waits for its beginning, in the place of what an earlier request
-    /// that came to nothing decided.
-    pub(super) async fn request_compaction(
+    async fn request_compaction(
         &mut self,
-        request: CompactionRequest,
-        choice: StrategyChoice,
+        requested: Requested,
         caller: Caller,
     ) -> Option<(Caller, Answer)> {
-        let focus = request.focus.clone();
-        let before = self.request.replace(request);
-        let event = Event::Compact { focus, choice };
+        let event = Event::Compact(Box::new(requested));
         let busy = "a compaction is running already";
-        let refused = self
-            .request(event, caller, |calls| &mut calls.compaction, busy)
-            .await;
-        if refused.is_some() {
-            self.request = before;
-        }
-        refused
+        self.request(event, caller, |calls| &mut calls.compaction, busy)
+            .await
     }
 
     async fn request_navigation(
@@ -326,7 +322,7 @@ impl AgentSession {
     /// Returns whether a compaction or a move runs, or is about to.
     fn is_compacting(&self) -> bool {
         let memory = &self.machine.memory;
-        let wanted = matches!(memory.pending, Some(PendingAction::Compact { .. }));
+        let wanted = matches!(memory.pending, Some(PendingAction::Compact(_)));
         let runs = matches!(
             self.machine.state,
             State::Compacting(_) | State::Navigating(_)
@@ -359,11 +355,9 @@ impl AgentSession {
     pub(super) fn answer_requested_compaction(
         &mut self,
         result: Option<CompactionResult>,
-        aborted: bool,
         will_retry: bool,
-        error: Option<&str>,
+        error: Option<(RefusalKind, &str)>,
     ) {
-        let nothing = std::mem::take(&mut self.calls.nothing);
         let answer = match (result, error) {
             (Some(result), None) => Ok(Reply::Compacted(Box::new(Compacted {
                 result,
@@ -371,14 +365,11 @@ impl AgentSession {
                 session_id: self.store.id().to_owned(),
                 path: self.path_name(),
             }))),
-            (_, error) => Err(Refusal {
-                kind: match (aborted, nothing) {
-                    (true, _) => RefusalKind::Cancelled,
-                    (false, true) => RefusalKind::NothingToDo,
-                    (false, false) => RefusalKind::Failed,
-                },
-                message: error.unwrap_or("nothing was written").to_owned(),
+            (_, Some((kind, message))) => Err(Refusal {
+                kind,
+                message: message.to_owned(),
             }),
+            (None, None) => Err(Refusal::failed("nothing was written")),
         };
         self.answer_compaction(answer);
     }

@@ -5,8 +5,8 @@
 //! nothing and an undo takes them out of the context again.
 
 use compaction_core::{
-    PRUNE_ENTRY, PinError, PinTarget, Pins, Profile, Settings, Strategy, TokenCount,
-    message_counts, notice, threshold,
+    PRUNE_ENTRY, PinError, PinTarget, Pins, Profile, Settings, TokenCount, message_counts, notice,
+    threshold,
 };
 use serde_json::json;
 use session_model::json::RawJson;
@@ -15,35 +15,11 @@ use session_model::{
     Stamp, Timestamp, build_context,
 };
 
-use crate::machine::StrategyChoice;
-use crate::runtime::AgentSession;
-use crate::runtime::call::{Answer, Caller};
+use crate::machine::CompactionChoices;
 use crate::runtime::compaction::{CompactionEntries, CompactionJob};
 use crate::runtime::reply::Refusal;
 use crate::summarize::{add_details, summary_draft};
-use crate::undoable::id_of;
-
-/// A compaction as somebody wants it.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct CompactionRequest {
-    /// What the summary should focus on.
-    pub focus: Option<String>,
-    /// How it is done; as the settings say unless given.
-    pub strategy: Option<Strategy>,
-    /// What is decided of single entries.
-    pub choices: CompactionChoices,
-    /// Whether the summary is read, and may be edited, before it is written.
-    pub review: bool,
-}
-
-/// What is decided of single entries.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct CompactionChoices {
-    /// Kept verbatim in the summary, and in those that follow.
-    pub pin: Vec<EntryId>,
-    /// Left out of the context and of the summary; they stay in the session.
-    pub drop: Vec<EntryId>,
-}
+use compaction_core::undoable::id_of;
 
 /// Choices as the entries that carry them out.
 #[derive(Debug, Clone, Default)]
@@ -150,46 +126,14 @@ impl Chosen {
 
 impl CompactionJob {
     /// Plans with choices.
-    pub(super) fn choose(&mut self, mut chosen: Chosen) {
+    pub(super) fn choose(&mut self, choices: &CompactionChoices) -> Result<(), Refusal> {
+        let settings = (&self.settings, self.models.model.window);
+        let mut chosen = Chosen::of(&self.tree, self.leaf, choices, settings)?;
         if let Some((tree, leaf)) = chosen.place.take() {
             (self.tree, self.leaf) = (tree, leaf);
         }
         self.chosen = chosen;
-    }
-}
-
-impl From<Option<String>> for CompactionRequest {
-    fn from(focus: Option<String>) -> Self {
-        Self {
-            focus,
-            ..Self::default()
-        }
-    }
-}
-
-impl AgentSession {
-    /// Requests a compaction by the strategy that it names.
-    pub(super) async fn compact_with(
-        &mut self,
-        request: CompactionRequest,
-        caller: Caller,
-    ) -> Option<(Caller, Answer)> {
-        let choice = match request.strategy {
-            None => StrategyChoice::Configured,
-            Some(strategy) => StrategyChoice::By(strategy),
-        };
-        self.request_compaction(request, choice, caller).await
-    }
-
-    /// Returns choices as the entries that carry them out in a compaction.
-    pub(super) fn choose(
-        &self,
-        compaction: &CompactionJob,
-        choices: &CompactionChoices,
-    ) -> Result<Chosen, Refusal> {
-        let window = self.models.model.window;
-        let settings = (&self.settings, window);
-        Chosen::of(&compaction.tree, compaction.leaf, choices, settings)
+        Ok(())
     }
 }
 

@@ -7,11 +7,11 @@ use crate::event::{CompactionTotals, SessionEvent, TokenUsage};
 use crate::machine::{Event, Navigation, ResumePoint, State, TurnEnd};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
+use crate::runtime::CompactionRequest;
 use crate::runtime::call::{Ask, Call};
-use crate::runtime::choices::CompactionRequest;
 use crate::runtime::reply::{Ran, Refusal};
-use crate::undoable::{Later, Whose};
 use agent_tools::approval::Decision;
+use compaction_core::undoable::{Later, Whose};
 use llm_providers::Reasoning;
 use session_store::{Delivery, Locator, Prompt};
 
@@ -182,11 +182,11 @@ impl AgentSession {
                     .await
                     .map_err(|error| self.unwritten(error))?;
             }
-            if resume_point == ResumePoint::Unanswered && self.failed.is_some() {
-                let omission = self.omission();
-                self.append(omission).await?;
+            if resume_point == ResumePoint::Unanswered {
+                self.write_omission().await?;
             }
-            self.resumes_calls = resume_point == ResumePoint::PendingCalls;
+            let resumes_calls = resume_point == ResumePoint::PendingCalls;
+            self.turn.set_resumes_calls(resumes_calls);
             self.machine.memory.can_promote = self.models.can_promote();
             self.feed(Event::Resume(resume_point)).await;
         }
@@ -206,7 +206,7 @@ impl AgentSession {
         let kept = self.work.written(path, kept).await;
         let message =
             kept.map_err(|error| Refusal::failed(format!("the message is not kept: {error}")))?;
-        self.waits.user_waits();
+        self.compaction_run.user_waits();
         if message.text != typed {
             self.events.notice(
                 "the message held the value of a variable that is a secret; it is sent without, with [secret removed] in its place",

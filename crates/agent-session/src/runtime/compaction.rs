@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use compaction_core::undoable::Replaceable;
 use compaction_core::{
     CompactionPlan, ElisionPlan, HookInput, LossKind, NothingToDo, PlanOptions, Profile,
     PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
@@ -44,6 +45,8 @@ pub(super) struct CompactionJob {
     pub trigger: Trigger,
     /// Whether the turn is asked again afterwards.
     pub will_retry: bool,
+    /// The compaction in whose place it is written.
+    pub replaces: Option<Replaceable>,
     /// Where touched files are read.
     pub disk: Disk,
     pub cancel: CancellationToken,
@@ -87,6 +90,8 @@ pub(super) struct CompactionEntries {
     pub lands: bool,
     /// Whether the newest answer, which failed, leaves the context with them.
     pub omits_failed: bool,
+    /// The compaction in whose place they are written.
+    pub replaces: Option<Replaceable>,
 }
 
 /// Why a strategy brought nothing.
@@ -231,10 +236,6 @@ impl CompactionJob {
         Some(threshold.tokens.scaled(TARGET, 10))
     }
 
-    pub(super) fn lands(&self, after: TokenCount) -> bool {
-        self.target().is_none_or(|target| after <= target)
-    }
-
     pub(super) fn session_id(&self) -> String {
         let header = self.tree.header();
         header
@@ -337,12 +338,23 @@ impl CompactionJob {
             cost_usd: report.cost_usd,
             ..CompactionResult::default()
         };
-        Ok(CompactionOutput::Entries(Box::new(CompactionEntries {
-            lands: self.lands(applied.tokens_after),
-            drafts: applied.drafts,
+        Ok(self.entries(applied.drafts, result, applied.tokens_after))
+    }
+
+    /// Returns the entries of a context that has so many tokens afterwards.
+    pub(super) fn entries(
+        &self,
+        drafts: Vec<EntryDraft>,
+        result: CompactionResult,
+        after: TokenCount,
+    ) -> CompactionOutput {
+        CompactionOutput::Entries(Box::new(CompactionEntries {
+            drafts,
             result,
+            lands: self.target().is_none_or(|target| after <= target),
             omits_failed: self.will_retry,
-        })))
+            replaces: self.replaces.clone(),
+        }))
     }
 
     pub(super) fn summary_run<'a>(
@@ -395,12 +407,7 @@ impl CompactionJob {
             summarizer: "extractive".to_owned(),
             ..CompactionResult::default()
         };
-        CompactionOutput::Entries(Box::new(CompactionEntries {
-            drafts,
-            result,
-            lands: self.lands(after),
-            omits_failed: self.will_retry,
-        }))
+        self.entries(drafts, result, after)
     }
 }
 

@@ -7,13 +7,16 @@ use hooks::Notification;
 use session_model::Leaf;
 
 use crate::event::SessionEvent;
-use crate::machine::{Effect, Event, Job, JobEnd, Notice, StrategyChoice, Trigger, TurnEnd, Write};
+use crate::machine::{
+    Effect, Event, Job, JobEnd, Notice, Requested, StrategyChoice, Trigger, TurnEnd, Write,
+};
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::choices::Chosen;
 use crate::runtime::compaction::CompactionJob;
 use crate::runtime::jobs::Done;
 use crate::runtime::prompting::Continuation;
+use crate::runtime::reply::RefusalKind;
 
 impl AgentSession {
     pub(super) async fn carry_out(&mut self, effect: Effect) {
@@ -52,46 +55,33 @@ impl AgentSession {
                 job,
                 trigger,
                 choice,
+                requested,
                 omits_failed,
             } => {
-                // What is compacted must be all that there is.
-                if let Err(error) = self.append(Vec::new()).await {
-                    let ended = JobEnd::Failed(error.to_string());
-                    self.due.push_back(Event::CompactionEnded { job, ended });
-                    return;
-                }
                 if trigger == Trigger::Image {
                     self.images_tried();
                 }
-                let request = self.request.take().filter(|_| !trigger.is_automatic());
-                let mut compaction = self.compaction(trigger, choice, omits_failed);
-                if let Some(request) = request {
-                    compaction.review = request.review.then(|| self.review.clone());
-                    let chosen = self.choose(&compaction, &request.choices);
-                    match chosen {
-                        Ok(chosen) => compaction.choose(chosen),
-                        Err(refusal) => {
-                            let ended = JobEnd::Failed(refusal.message);
-                            self.due.push_back(Event::CompactionEnded { job, ended });
-                            return;
-                        }
+                // All entries must be in the session that is compacted.
+                let compaction = match self.append(Vec::new()).await {
+                    Ok(_) => {
+                        let compaction = self.compaction(trigger, choice, omits_failed);
+                        self.as_requested(compaction, requested)
+                    }
+                    Err(error) => Err(error.to_string()),
+                };
+                match compaction {
+                    Ok(compaction) => self.work.start(job, |cancel| async move {
+                        let compaction = CompactionJob {
+                            cancel,
+                            ..compaction
+                        };
+                        Done::Compaction(compaction.run().await)
+                    }),
+                    Err(error) => {
+                        let ended = JobEnd::Failed(error);
+                        self.due.push_back(Event::CompactionEnded { job, ended });
                     }
                 }
-                // What is asked for anew takes the place of this.
-                self.instead = self
-                    .instead
-                    .take()
-                    .filter(|_| matches!(choice, StrategyChoice::Instead(_)));
-                if let Some(instead) = &self.instead {
-                    compaction.leaf = instead.base;
-                }
-                self.work.start(job, |cancel| async move {
-                    let compaction = CompactionJob {
-                        cancel,
-                        ..compaction
-                    };
-                    Done::Compaction(compaction.run().await)
-                });
             }
             Effect::StartBackground(job) => self.start_background(job),
             Effect::Splice {
@@ -107,9 +97,9 @@ impl AgentSession {
             Effect::Cancel(job) => self.work.cancel(job),
             Effect::Discard(background) => {
                 self.work.cancel(background);
-                self.prepared = None;
+                self.compaction_run.discard_prepared();
             }
-            Effect::IdleTimer(job) => self.start_idle_timer(job),
+            Effect::IdleTimer(job) => self.work.restart_idle_timer(job, self.idle_time()),
             Effect::GraceTimer(job) => {
                 let grace = self.compaction.background.grace_seconds;
                 self.work
@@ -137,13 +127,12 @@ impl AgentSession {
                     end: name.into(),
                     error,
                 });
-                self.turn = Some(end);
+                self.turn.end = Some(end);
             }
             Notice::CompactionStarted {
                 trigger, choice, ..
             } => {
-                self.result = None;
-                self.waits.begin(&trigger);
+                self.compaction_run.begin(&trigger);
                 let first = self.strategies(&trigger, choice).first().copied();
                 let strategy = first.unwrap_or_default().name().into();
                 self.events.send(match trigger.is_automatic() {
@@ -163,12 +152,15 @@ impl AgentSession {
                 will_retry,
                 error,
             } => {
-                let mut result = self.result.take().filter(|_| error.is_none());
-                self.waits.end(result.as_mut());
-                self.instead = None;
+                let (result, found_nothing) = self.compaction_run.end(error.is_some());
                 if !trigger.is_automatic() {
-                    let error = error.as_deref();
-                    self.answer_requested_compaction(result.clone(), aborted, will_retry, error);
+                    let kind = match (aborted, found_nothing) {
+                        (true, _) => RefusalKind::Cancelled,
+                        (false, true) => RefusalKind::NothingToDo,
+                        (false, false) => RefusalKind::Failed,
+                    };
+                    let error = error.as_deref().map(|error| (kind, error));
+                    self.answer_requested_compaction(result.clone(), will_retry, error);
                 }
                 match (&error, &result) {
                     (Some(error), _) => self.notify(Notification::SessionCompactFailed {
@@ -204,7 +196,8 @@ impl AgentSession {
             Notice::Refused(why) => self.refused(why),
             Notice::Failed(message) => self.events.error(message),
             Notice::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
-            Notice::Closed => self.closed = true,
+            // The loop ends with this state of the machine.
+            Notice::Closed => {}
         }
     }
 
@@ -212,12 +205,12 @@ impl AgentSession {
     pub(super) async fn stored(&mut self, job: Job, write: &Write) -> Event {
         let event = match self.write(write).await {
             Ok(()) => {
-                self.store_error = None;
+                self.turn.write_succeeded();
                 Event::Stored(job)
             }
             Err(error) => {
                 let error = error.to_string();
-                self.store_error = Some(error.clone());
+                self.turn.write_failed(error.clone());
                 Event::StoreFailed { job, error }
             }
         };
@@ -227,22 +220,12 @@ impl AgentSession {
         event
     }
 
-    fn start_idle_timer(&mut self, job: Job) {
-        // Only the newest counts.
-        if let Some(before) = self.idle_timer.replace(job) {
-            self.work.cancel(before);
-        }
-        if let Some(time) = self.idle_time() {
-            self.work.start_timer(job, time);
-        }
-    }
-
     /// Returns the strategies of a compaction, in the order in which they are tried.
     pub(super) fn strategies(&self, trigger: &Trigger, choice: StrategyChoice) -> Vec<Strategy> {
         let configured = self.settings.compaction.strategy.iter();
         match choice {
             StrategyChoice::Handoff => vec![Strategy::Handoff],
-            StrategyChoice::By(strategy) | StrategyChoice::Instead(strategy) => vec![strategy],
+            StrategyChoice::By(strategy) => vec![strategy],
             StrategyChoice::Configured if *trigger == Trigger::Overflow => stays(configured),
             StrategyChoice::Configured if trigger.is_automatic() => with_rest(configured),
             // Whoever asked is told what went wrong.
@@ -259,6 +242,28 @@ impl AgentSession {
         Disk::new(context.workspace.clone(), cwd, redactor, approvals)
     }
 
+    /// Returns a compaction as it was asked for.
+    fn as_requested(
+        &self,
+        mut compaction: CompactionJob,
+        requested: Option<Box<Requested>>,
+    ) -> Result<CompactionJob, String> {
+        match requested.map(|requested| *requested) {
+            Some(Requested::Compaction(request)) => {
+                let review = &self.compaction_run.review;
+                compaction.review = request.review.then(|| review.clone());
+                let chosen = compaction.choose(&request.choices);
+                chosen.map_err(|refusal| refusal.message)?;
+            }
+            Some(Requested::Replacement { replaces, .. }) => {
+                compaction.leaf = replaces.base;
+                compaction.replaces = Some(replaces);
+            }
+            Some(Requested::Handoff { .. }) | None => {}
+        }
+        Ok(compaction)
+    }
+
     /// Returns a compaction of the session as it is; its token is set when it starts.
     pub(super) fn compaction(
         &self,
@@ -267,7 +272,7 @@ impl AgentSession {
         omits_failed: bool,
     ) -> CompactionJob {
         let tree = self.store.tree();
-        let leaf = match (&self.failed, omits_failed) {
+        let leaf = match (self.turn.failed_answer(), omits_failed) {
             // What failed leaves the context with the compaction, so it is not part of what is planned.
             (Some(failed), true) => match tree.find(failed).map(|index| tree.parent(index)) {
                 Some(Some(parent)) => Leaf::At(parent),
@@ -291,6 +296,7 @@ impl AgentSession {
                 automatic => automatic,
             },
             will_retry: omits_failed,
+            replaces: None,
             disk: self.disk(),
             cancel: llm_providers::CancellationToken::new(),
             events: self.events.clone(),

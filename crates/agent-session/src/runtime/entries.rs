@@ -5,9 +5,9 @@ use llm_providers::{Reasoning, Tool};
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, AssistantMessage, BashExecution, Content, ContextEditDraft, EntryBody,
-    EntryDraft, EntryId, LabelDraft, Leaf, MessageDraft, SessionInfoDraft, StopReason,
-    SystemMessage, UserMessage, current_system,
+    AgentMessage, AssistantMessage, BashExecution, Content, EntryBody, EntryDraft, EntryId,
+    LabelDraft, Leaf, MessageDraft, SessionInfoDraft, StopReason, SystemMessage, UserMessage,
+    current_system,
 };
 
 use crate::event::{SessionEvent, TokenUsage, stop_reason_name};
@@ -15,7 +15,7 @@ use crate::keys::{Signed, clean_json};
 use crate::machine::{AnswerEnd, ResumePoint, Write};
 use crate::prompts;
 use crate::runtime::AgentSession;
-use crate::runtime::instruction_state::{InstructionRefresh, sections_of};
+use crate::runtime::instruction_state::InstructionRefresh;
 use crate::runtime::prompting::HOOK_CONTEXT;
 use crate::runtime::reply::{Refusal, Reply};
 use session_store::{NewEntry, SessionStore, StoreError};
@@ -30,7 +30,7 @@ impl AgentSession {
             Write::Answer(end) => self.write_answer(end).await,
             Write::Results => {
                 let calls = self.pending_calls();
-                let results = std::mem::take(&mut self.results);
+                let results = self.turn.take_results();
                 self.append_kept(results).await?;
                 self.add_touched_instructions(&calls).await
             }
@@ -43,15 +43,7 @@ impl AgentSession {
                 entries.push(message_entry(message)?);
                 self.append(entries).await.map(drop)
             }
-            Write::Omission => {
-                let failed = self.failed.clone();
-                let edits = self.omission();
-                let written = self.append(edits).await;
-                if written.is_err() {
-                    self.failed = failed;
-                }
-                written.map(drop)
-            }
+            Write::Omission => self.write_omission().await,
         }
     }
 
@@ -61,16 +53,13 @@ impl AgentSession {
         &mut self,
         entries: Vec<NewEntry>,
     ) -> Result<Vec<EntryId>, StoreError> {
-        let unsaved = self.unsaved.len();
-        let mut all = self.unsaved.clone();
-        all.extend(entries);
+        let (all, unsaved) = self.turn.behind_unsaved(entries);
         if all.is_empty() {
             return Ok(Vec::new());
         }
         let path = self.store_path();
         let mut ids = self.work.written(path, self.store.append(all)).await?;
-        self.unsaved.clear();
-        self.store_error = None;
+        self.turn.saved();
         Ok(ids.split_off(unsaved))
     }
 
@@ -93,7 +82,7 @@ impl AgentSession {
         }
         let written = self.append(entries.clone()).await;
         if written.is_err() {
-            self.unsaved.extend(entries);
+            self.turn.keep_unsaved(entries);
         }
         written.map(drop)
     }
@@ -161,10 +150,7 @@ impl AgentSession {
             let text = self.system_prompt.clone();
             sections.push((PROMPT_SECTION.to_owned(), Some(text)));
         }
-        sections.extend(
-            self.instructions
-                .changes(&sections_of(&self.view().context)),
-        );
+        sections.extend(self.instructions.changes(&self.view().context));
         if sections.is_empty() && added.is_empty() && removed.is_empty() {
             return None;
         }
@@ -193,8 +179,7 @@ impl AgentSession {
     }
 
     async fn write_answer(&mut self, end: &AnswerEnd) -> Result<(), StoreError> {
-        self.failed = None;
-        let Some(given) = self.answer.take() else {
+        let Some(given) = self.turn.take_answer() else {
             return Ok(());
         };
         let message = given.message.clone();
@@ -231,7 +216,7 @@ impl AgentSession {
         };
         let id = entry.id.clone();
         if matches!(end, AnswerEnd::CutOff | AnswerEnd::Overflow(_)) {
-            self.failed.clone_from(&id);
+            self.turn.set_failed_answer(id.clone());
         }
         let written = self.append_kept(vec![entry]).await;
         // One that could not be written waits in memory; whoever reads the event would look for it in vain.
@@ -244,17 +229,12 @@ impl AgentSession {
         written
     }
 
-    /// Returns the edit that takes the answer that failed out of the context; nothing where none did.
-    pub(super) fn omission(&mut self) -> Vec<NewEntry> {
-        let target = self.failed.take();
-        let edit = target.map(|target| {
-            let edit = EntryDraft::ContextEdit(ContextEditDraft {
-                target,
-                replacement: None,
-            });
-            edit.into()
-        });
-        edit.into_iter().collect()
+    /// Takes the answer that failed out of the context; nothing where none did.
+    pub(super) async fn write_omission(&mut self) -> Result<(), StoreError> {
+        let omission = self.turn.omission();
+        self.append(omission.into_iter().collect()).await?;
+        self.turn.set_failed_answer(None);
+        Ok(())
     }
 
     /// Adds a command that the user ran.
@@ -353,7 +333,7 @@ impl AgentSession {
                         resume_point,
                         ResumePoint::Answered(_) | ResumePoint::Unanswered
                     ) {
-                        self.failed = Some(entry.id);
+                        self.turn.set_failed_answer(Some(entry.id));
                     }
                     resume_point
                 }

@@ -18,10 +18,7 @@ impl AgentSession {
     /// Writes what a compaction brought.
     pub(super) async fn write_product(&mut self, product: CompactionOutput) -> JobEnd {
         match product {
-            CompactionOutput::Entries(entries) => {
-                let omits_failed = entries.omits_failed;
-                self.write_entries(*entries, omits_failed).await
-            }
+            CompactionOutput::Entries(entries) => self.write_entries(*entries).await,
             CompactionOutput::Document(document) => match self.hand_off(*document).await {
                 Ok(()) => JobEnd::HandedOff,
                 Err(error) => JobEnd::Failed(error.to_string()),
@@ -72,7 +69,7 @@ impl AgentSession {
         self.notify(Notification::SessionShutdown { reason: "handoff" });
         self.switch_store(new);
         self.notify_start();
-        self.result = Some(result);
+        self.compaction_run.written(result);
         self.events.send(SessionEvent::SessionSwitch {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),

@@ -20,9 +20,7 @@ use session_model::{
 
 use crate::event::CompactionResult;
 use crate::machine::JobEnd;
-use crate::runtime::compaction::{
-    CompactionEntries, CompactionJob, CompactionOutput, StrategyError,
-};
+use crate::runtime::compaction::{CompactionJob, CompactionOutput, StrategyError};
 
 /// Returns what people read when a hook did not want something.
 pub(super) fn cancelled_by(hook: Option<&str>, reason: Option<&str>, what: &str) -> String {
@@ -202,12 +200,8 @@ impl CompactionJob {
             summary: Some(summary),
             ..CompactionResult::default()
         };
-        Ok(CompactionOutput::Entries(Box::new(CompactionEntries {
-            drafts: vec![EntryDraft::Compaction(Box::new(draft))],
-            result,
-            lands: self.lands(after),
-            omits_failed: self.will_retry,
-        })))
+        let drafts = vec![EntryDraft::Compaction(Box::new(draft))];
+        Ok(self.entries(drafts, result, after))
     }
 }
 

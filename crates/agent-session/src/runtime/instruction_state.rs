@@ -5,13 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use compaction_core::{Profile, TokenCount};
+use serde_json::json;
+use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext, SessionPath,
-    SystemMessage,
+    AgentMessage, Content, ContextEditDraft, CustomMessageDraft, EntryDraft, EntryId,
+    SessionContext, SessionPath, SystemMessage,
 };
+use session_store::NewEntry;
 
 use crate::event::InstructionFile;
 use crate::instructions::{Instruction, Instructions, MESSAGE, SECTION, SKILLS_SECTION, hash_of};
+use crate::prompts;
+use crate::runtime::instruction_messages::{InstructionMessage, InstructionMessages};
 
 /// The fingerprint of a file that is gone.
 const GONE: &str = "";
@@ -30,103 +35,29 @@ pub(super) enum InstructionRefresh {
 /// What a session knows of its instructions.
 pub(super) struct InstructionState {
     /// Where they are found.
-    pub source: Instructions,
+    source: Instructions,
     /// The messages with instructions on the path.
-    pub messages: InstructionMessages,
+    messages: InstructionMessages,
     /// What was told last, by path: a fingerprint.
-    pub reported: BTreeMap<String, String>,
+    reported: BTreeMap<String, String>,
     /// The files that count wherever the session stands, as they were found last.
-    pub standing: BTreeSet<String>,
+    standing: BTreeSet<String>,
     /// The sections as they should be.
-    pub sections: Vec<(String, String)>,
+    sections: Vec<(String, String)>,
     /// How many bytes more there is room for.
-    pub room: usize,
+    room: usize,
     /// The session goes on as another one, and nothing was reported since.
     is_another: bool,
 }
 
-/// A message with instructions.
-#[derive(Debug, Clone)]
-pub(super) struct InstructionMessage {
-    place: usize,
-    /// Its entry.
-    pub entry: EntryId,
-    /// The file.
-    pub path: String,
-    /// Of the text; none where it says that the file is gone.
-    pub hash: Option<String>,
-}
-
-/// The messages with instructions on a path that grows, of which only what is new is read.
-#[derive(Debug, Default)]
-pub(super) struct InstructionMessages {
-    /// How many entries of the path have been read, and the last of them.
-    read: Option<(usize, EntryIndex)>,
-    /// All of them.
-    pub all: Vec<InstructionMessage>,
-    /// The place of the newest compaction.
-    compaction: Option<usize>,
-}
-
-impl InstructionMessages {
-    /// Reads what the path has gone on with since; all of it where it is another path.
-    pub fn follow(&mut self, path: &SessionPath<'_>) {
-        let entries = path.entries();
-        let known = self.read;
-        let known = known.filter(|(count, last)| entries.get(count - 1) == Some(last));
-        let from = known.map_or(0, |(count, _)| count);
-        if from == 0 {
-            *self = Self::default();
-        }
-        let tree = path.tree();
-        for (place, index) in entries.iter().enumerate().skip(from) {
-            match tree.kind(*index) {
-                EntryKind::ResetBoundary => self.all.clear(),
-                EntryKind::Compaction => self.compaction = Some(place),
-                EntryKind::CustomMessage => {
-                    let entry = tree.entry(*index).ok();
-                    self.all
-                        .extend(entry.and_then(|entry| quote(place, entry.id, &entry.body)));
-                }
-                _ => {}
-            }
-        }
-        self.read = entries.last().map(|last| (entries.len(), *last));
-    }
-
-    /// Returns whether the newest compaction came behind a message.
-    pub fn is_before_compaction(&self, quote: &InstructionMessage) -> bool {
-        self.compaction.is_some_and(|place| quote.place < place)
-    }
-
-    /// Returns the newest message of each file that holds, the oldest first.
-    pub fn newest(&self) -> Vec<&InstructionMessage> {
-        let newest: BTreeMap<&str, &InstructionMessage> = self
-            .all
-            .iter()
-            .map(|quote| (quote.path.as_str(), quote))
-            .collect();
-        let mut newest: Vec<&InstructionMessage> = newest.into_values().collect();
-        newest.retain(|quote| quote.hash.is_some());
-        newest.sort_by_key(|quote| quote.place);
-        newest
-    }
-}
-
-fn quote(place: usize, entry: EntryId, body: &EntryBody) -> Option<InstructionMessage> {
-    let EntryBody::CustomMessage(message) = body else {
-        return None;
-    };
-    let details = message.details.as_ref()?;
-    (message.custom_type == MESSAGE).then_some(())?;
-    Some(InstructionMessage {
-        place,
-        entry,
-        path: details.string_member("path")?.into_owned(),
-        hash: details
-            .string_member("hash")
-            .map(std::borrow::Cow::into_owned),
-    })
+/// What was found of instructions.
+pub(super) struct Refreshed {
+    /// Why the files were looked at, as events say it.
+    pub reason: &'static str,
+    /// The files to report.
+    pub files: Vec<InstructionFile>,
+    /// The entries that the context needs.
+    pub entries: Vec<NewEntry>,
 }
 
 impl InstructionState {
@@ -149,16 +80,93 @@ impl InstructionState {
         self.is_another = !self.reported.is_empty();
     }
 
-    /// Returns why the files are looked at now: the first time in another session is a start.
-    pub fn refresh(&mut self, refresh: InstructionRefresh) -> InstructionRefresh {
-        match std::mem::take(&mut self.is_another) {
+    /// Looks at the files: sets the sections as they should be, and returns the entries that the context needs next to
+    /// them.
+    pub fn refresh(
+        &mut self,
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+        look: InstructionRefresh,
+    ) -> Refreshed {
+        // The first look in another session is a start.
+        let look = match std::mem::take(&mut self.is_another) {
             true => InstructionRefresh::Start,
-            false => refresh,
+            false => look,
+        };
+        self.messages.follow(path);
+        let now = sections_of(context);
+        let found = self.find(&now);
+        let files = self.tell(&found, &now, look);
+        let mut entries = self.settle(&found, &now);
+        entries.extend(self.omissions(context));
+        Refreshed {
+            reason: match look {
+                InstructionRefresh::Start => "start",
+                InstructionRefresh::Prompt => "changed",
+                InstructionRefresh::Compaction => "compaction",
+            },
+            files,
+            entries,
         }
     }
 
-    /// Returns the sections that make those of `now` what they should be.
-    pub fn changes(&self, now: &Sections<'_>) -> Vec<(String, Option<String>)> {
+    /// Returns the folders whose instructions hold for these files.
+    pub fn folders_to(&self, paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for folder in paths.flat_map(|path| self.source.folders_to(&path)) {
+            if !folders.contains(&folder) {
+                folders.push(folder);
+            }
+        }
+        folders
+    }
+
+    /// Returns the messages with the instructions of folders, where the context does not have them.
+    pub fn touch(
+        &mut self,
+        folders: &[PathBuf],
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+    ) -> Refreshed {
+        self.messages.follow(path);
+        let now = sections_of(context);
+        let sections = now.keys().filter_map(|name| name.strip_prefix(SECTION));
+        let messages = self.messages.newest();
+        let mut given: BTreeSet<String> = sections.map(str::to_owned).collect();
+        given.extend(messages.iter().map(|quote| quote.path.clone()));
+        given.extend(self.standing.iter().cloned());
+        let (mut entries, mut files) = (Vec::new(), Vec::new());
+        for folder in folders {
+            let Some(file) = self.source.nested(folder, self.room) else {
+                continue;
+            };
+            if !given.insert(file.path.clone()) {
+                continue;
+            }
+            match file.text() {
+                Some(text) => {
+                    self.room = self.room.saturating_sub(file.bytes());
+                    self.reported.insert(file.path.clone(), file.fingerprint());
+                    entries.push(message(&file, text.to_owned()));
+                    files.push(file.event("loaded"));
+                }
+                // That it is of no use is reported once.
+                None => files.extend(
+                    self.state(&file, None, InstructionRefresh::Prompt)
+                        .map(|state| file.event(state)),
+                ),
+            }
+        }
+        Refreshed {
+            reason: "touched",
+            files,
+            entries,
+        }
+    }
+
+    /// Returns the changes that make the sections of a context what they should be.
+    pub fn changes(&self, context: &SessionContext) -> Vec<(String, Option<String>)> {
+        let now = sections_of(context);
         let wanted: BTreeSet<&str> = self.sections.iter().map(|(name, _)| &**name).collect();
         let gone = now.keys().filter(|name| !wanted.contains(**name));
         let gone = gone.map(|name| ((*name).to_owned(), None));
@@ -176,7 +184,7 @@ impl InstructionState {
     }
 
     /// Returns what is told of a file that was looked at: its state, unless nothing has changed and only changes count.
-    pub fn state(
+    fn state(
         &mut self,
         file: &Instruction,
         before: Option<&str>,
@@ -201,10 +209,10 @@ impl InstructionState {
 }
 
 /// Sections by name.
-pub(super) type Sections<'a> = BTreeMap<&'a str, &'a str>;
+type Sections<'a> = BTreeMap<&'a str, &'a str>;
 
 /// Returns the sections in force in a context that are ours to change.
-pub(super) fn sections_of(context: &SessionContext) -> Sections<'_> {
+fn sections_of(context: &SessionContext) -> Sections<'_> {
     match context.system.as_ref().map(|(_, system)| &**system) {
         Some(AgentMessage::System(system)) => in_force(system),
         _ => BTreeMap::new(),
@@ -219,11 +227,11 @@ fn in_force(system: &SystemMessage) -> Sections<'_> {
 }
 
 /// What was found on the disk.
-pub(super) struct Found {
+struct Found {
     /// The files that always count.
-    pub base: Vec<Instruction>,
+    base: Vec<Instruction>,
     /// Those of folders that were touched.
-    pub nested: Vec<Instruction>,
+    nested: Vec<Instruction>,
     skills: Vec<Instruction>,
     list: Option<String>,
 }
@@ -235,7 +243,7 @@ impl Found {
     }
 
     /// Returns the list of skills as a section.
-    pub fn list(&self) -> Option<(String, String)> {
+    fn list(&self) -> Option<(String, String)> {
         let list = self.list.clone()?;
         Some((SKILLS_SECTION.to_owned(), list))
     }
@@ -243,7 +251,7 @@ impl Found {
 
 impl InstructionState {
     /// Returns what there is, of the folders too that the sections `now` or messages are of.
-    pub fn find(&mut self, now: &Sections<'_>) -> Found {
+    fn find(&mut self, now: &Sections<'_>) -> Found {
         let base = self.source.base();
         let is_base = |path: &str| base.iter().any(|file| file.path == path);
         let mut room = self.source.room();
@@ -281,7 +289,7 @@ impl InstructionState {
     }
 
     /// Returns what is told of what was found: all of it or, before a prompt, what is new.
-    pub fn tell(
+    fn tell(
         &mut self,
         found: &Found,
         now: &Sections<'_>,
@@ -332,4 +340,82 @@ impl InstructionState {
         self.standing = standing.map(|file| file.path.clone()).collect();
         files
     }
+}
+
+impl InstructionState {
+    /// Sets the sections as they should be, and returns the messages that are due: of files that a message has told
+    /// and that are not what they were.
+    fn settle(&mut self, found: &Found, now: &Sections<'_>) -> Vec<NewEntry> {
+        let is_section = |path: &str| now.contains_key(&*format!("{SECTION}{path}"));
+        let mut quoted: BTreeMap<&str, &InstructionMessage> = self
+            .messages
+            .newest()
+            .into_iter()
+            .filter(|quote| !self.messages.is_before_compaction(quote) && !is_section(&quote.path))
+            .map(|quote| (quote.path.as_str(), quote))
+            .collect();
+        let mut sections = Vec::new();
+        let mut entries = Vec::new();
+        for file in found.base.iter().chain(&found.nested) {
+            let Some(text) = file.text() else {
+                continue;
+            };
+            match quoted.remove(&*file.path) {
+                None => sections.push((file.section(), text.to_owned())),
+                Some(quote) if quote.hash == Some(file.fingerprint()) => {}
+                Some(_) => {
+                    let changed = prompts::instructions_changed(&file.path);
+                    entries.push(message(file, format!("{changed}\n\n{text}")));
+                }
+            }
+        }
+        entries.extend(quoted.into_keys().map(gone));
+        sections.extend(found.list());
+        self.sections = sections;
+        entries
+    }
+
+    /// Returns the edits that take messages out of the context which stand in a section since a compaction.
+    fn omissions(&self, context: &SessionContext) -> Vec<NewEntry> {
+        let moved = self.messages.all.iter();
+        let moved = moved.filter(|quote| self.messages.is_before_compaction(quote));
+        let moved: BTreeSet<&EntryId> = moved.map(|quote| &quote.entry).collect();
+        if moved.is_empty() {
+            return Vec::new();
+        }
+        let moved_messages = context.entries.iter();
+        let moved_messages = moved_messages.filter(|projected| !projected.messages.is_empty());
+        let moved_messages = moved_messages.filter(|projected| moved.contains(&projected.entry.id));
+        let edits = moved_messages.map(|projected| {
+            NewEntry::from(EntryDraft::ContextEdit(ContextEditDraft {
+                target: projected.entry.id.clone(),
+                replacement: None,
+            }))
+        });
+        edits.collect()
+    }
+}
+
+/// Returns the message that tells the model of a file.
+fn message(file: &Instruction, text: String) -> NewEntry {
+    let details = json!({ "path": file.path, "hash": file.fingerprint() });
+    custom(text, &details)
+}
+
+/// Returns the message that says that a file no longer counts.
+fn gone(path: &str) -> NewEntry {
+    custom(
+        prompts::instructions_gone(&session_model::text::clean(path)),
+        &json!({ "path": path, "hash": null }),
+    )
+}
+
+fn custom(text: String, details: &serde_json::Value) -> NewEntry {
+    let draft = EntryDraft::CustomMessage(CustomMessageDraft {
+        custom_type: MESSAGE.to_owned(),
+        content: Content::Text(text),
+        display: false,
+        details: RawJson::of(details).ok(),
+    });
+    draft.into()
 }

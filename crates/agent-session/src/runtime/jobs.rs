@@ -60,7 +60,7 @@ impl AgentSession {
                     }
                     end => end,
                 };
-                self.answer = Some(*given);
+                self.turn.set_answer(*given);
                 Event::Answered {
                     job,
                     end,
@@ -68,7 +68,7 @@ impl AgentSession {
                 }
             }
             Done::Results(results) => {
-                self.results = results;
+                self.turn.set_results(results);
                 Event::ToolsDone(job)
             }
             Done::Compaction(product) => {
@@ -78,7 +78,7 @@ impl AgentSession {
                     Ok(product) => self.write_product(product).await,
                     Err(ended) => ended,
                 };
-                self.calls.nothing = matches!(ended, JobEnd::Nothing(_));
+                self.compaction_run.ended(&ended);
                 Event::CompactionEnded { job, ended }
             }
             Done::Background(prepared) => {
@@ -86,7 +86,7 @@ impl AgentSession {
                 let prepared = prepared.filter(|_| !self.work.is_cancelled(job));
                 let ready = prepared.is_some();
                 if let Some(prepared) = prepared {
-                    self.prepared = Some(*prepared);
+                    self.compaction_run.prepare(*prepared);
                 }
                 Event::BackgroundEnded { job, ready }
             }

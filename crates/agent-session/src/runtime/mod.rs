@@ -12,6 +12,7 @@ mod check;
 pub mod choices;
 mod command;
 mod compaction;
+mod compaction_run;
 mod document;
 mod effects;
 mod entries;
@@ -20,6 +21,7 @@ mod handle;
 mod handoff;
 mod hooked;
 mod images;
+mod instruction_messages;
 mod instruction_state;
 mod instructions;
 mod jobs;
@@ -37,6 +39,7 @@ mod servers;
 pub mod setting;
 mod switch;
 mod tools;
+mod turn_state;
 mod undo;
 mod view;
 mod waiting;
@@ -61,24 +64,24 @@ use crate::channel::EventSender;
 use crate::event::SessionEvent;
 use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
-use crate::machine::{Continue, Event, Job, Machine, Policy, State, TurnEnd, transition};
+use crate::machine::{Continue, Event, Job, Machine, Policy, State, transition};
 use crate::models::LiveModels;
 use crate::settings::{AutoContinue, SessionCompaction};
-use crate::undoable::Replaceable;
 use agent_tools::approval::{ApprovalEvent, Decision};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
-use session_store::{NewEntry, OpenSession, SessionCatalog, SessionStore, StoreError};
+use session_store::{OpenSession, SessionCatalog, SessionStore, StoreError};
 
-use background::Prepared;
+use compaction_run::CompactionRun;
 use events::Events;
 use instruction_state::{InstructionRefresh, InstructionState};
 use jobs::Done;
 use notify::{Notifier, notifier};
+use turn_state::TurnState;
 use work::{Next, Work};
 
+pub use crate::machine::{CompactionChoices, CompactionRequest};
 pub use call::{Answer, Ask, Call};
-pub use choices::{CompactionChoices, CompactionRequest};
 pub use command::{Command, Finished};
 pub use handle::{COMMANDS, CommandReceiver, SessionEnded, SessionHandle, command_channel};
 pub use preview::{NoPreview, Preview};
@@ -144,37 +147,15 @@ pub struct AgentSession {
     /// Events of the machine that came of its own effects.
     due: VecDeque<Event>,
     work: Work,
-    /// The answer that is to be written.
-    answer: Option<answer::ModelResponse>,
-    /// The results that are to be written.
-    results: Vec<NewEntry>,
-    /// Answers and results that could not be written; they go before whatever is written next.
-    unsaved: Vec<NewEntry>,
-    store_error: Option<String>,
-    /// The newest answer, when it failed and should leave the context.
-    failed: Option<EntryId>,
-    prepared: Option<Prepared>,
-    /// The compaction in whose place the one that runs is written.
-    instead: Option<Replaceable>,
-    /// What was asked of the compaction that begins next.
-    request: Option<CompactionRequest>,
-    /// Where a summary waits to be read before it is written.
-    review: review::Review,
-    waits: waiting::WaitMetrics,
+    turn: TurnState,
+    compaction_run: CompactionRun,
     /// The waiting messages that hooks have seen, each with the entry and its text that goes before it; none where they
     /// had nothing to add.
     reviewed: BTreeMap<EntryId, Option<(EntryId, String)>>,
     views: view::Views,
-    /// The calls that run next were begun before the session was opened.
-    resumes_calls: bool,
-    idle_timer: Option<Job>,
-    /// What is told when the compaction that runs is over.
-    result: Option<crate::event::CompactionResult>,
     calls: call::Calls,
-    turn: Option<TurnEnd>,
     /// The model was chosen in a turn, and the session may not say so.
     model_is_new: bool,
-    closed: bool,
 }
 
 impl AgentSession {
@@ -230,25 +211,12 @@ impl AgentSession {
             due: VecDeque::new(),
             work: Work::new(commands, events.clone()),
             events,
-            answer: None,
-            results: Vec::new(),
-            unsaved: Vec::new(),
-            store_error: None,
-            failed: None,
-            prepared: None,
-            instead: None,
-            request: None,
-            review: review::Review::default(),
-            waits: waiting::WaitMetrics::default(),
+            turn: TurnState::default(),
+            compaction_run: CompactionRun::default(),
             reviewed: BTreeMap::new(),
             views: view::Views::default(),
-            resumes_calls: false,
-            idle_timer: None,
-            result: None,
             calls: call::Calls::default(),
-            turn: None,
             model_is_new: false,
-            closed: false,
         }
     }
 
@@ -267,7 +235,7 @@ impl AgentSession {
         let end_of_telling = notifications.end();
         let mut telling = pin!(notifications.run());
         let mut announced = false;
-        while !self.closed {
+        while self.machine.state != State::Closed {
             // The bounds: see the module `channel`.
             let works = self.has_room() || self.work.stops();
             let listens = !self.events.is_full(2);
@@ -349,7 +317,7 @@ impl AgentSession {
     }
 
     fn unwritten(&mut self, error: StoreError) -> Refusal {
-        self.store_error = Some(error.to_string());
+        self.turn.write_failed(error.to_string());
         error.into()
     }
 
@@ -391,7 +359,7 @@ impl AgentSession {
         self.work.stop_all().await;
         self.record_model().await;
         if let Err(error) = self.append(Vec::new()).await {
-            self.store_error = Some(error.to_string());
+            self.turn.write_failed(error.to_string());
         }
     }
 
@@ -405,7 +373,7 @@ impl AgentSession {
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,
-            compactions: self.waits.total,
+            compactions: self.compaction_run.totals(),
         });
         self.answer_closes();
         let (waiting, session_id) = (self.store.waiting(), self.store.id().to_owned());
@@ -414,15 +382,15 @@ impl AgentSession {
         let closed = self.work.written(path, self.store.close()).await;
         let unclosed = closed.err().map(|error| error.to_string());
         Finished {
-            turn: self.turn,
-            unsaved: self.store_error.or(unclosed),
-            lost: self.unsaved.len(),
+            unsaved: self.turn.take_store_error().or(unclosed),
+            lost: self.turn.unsaved(),
+            turn: self.turn.end,
             waiting,
             session_id,
             locator,
             usage: spent.usage,
             cost_usd: spent.cost_usd,
-            compactions: self.waits.total,
+            compactions: self.compaction_run.totals(),
         }
     }
 }

@@ -8,7 +8,8 @@ use llm_providers::CancellationToken;
 use session_model::{SessionContext, build_context};
 
 use crate::restoring::Stopped;
-use crate::runtime::choices::{Chosen, CompactionRequest};
+use crate::runtime::CompactionRequest;
+use crate::runtime::choices::Chosen;
 use crate::runtime::report::Snapshot;
 
 /// What a compaction would do.

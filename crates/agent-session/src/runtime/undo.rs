@@ -9,7 +9,7 @@ use crate::machine::Event;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Redone, Refusal, Undone};
-use crate::undoable::{
+use compaction_core::undoable::{
     Later, NoReplacing, NoUndo, REDO, Replaceable, UNDO, Whose, id_of, newest_redoable,
     replaceable, undoable,
 };
@@ -78,7 +78,7 @@ impl AgentSession {
         &mut self,
         strategy: Strategy,
         later: Later,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Replaceable, Refusal> {
         self.require_idle().await?;
         let refused = match strategy {
             Strategy::Off => Some("off is no strategy to compact with; name another"),
@@ -92,11 +92,10 @@ impl AgentSession {
             return Err(Refusal::refused(why));
         }
         let found = replaceable(&self.path(), later, LEAVE);
-        self.instead = Some(found.map_err(|error| match error {
+        found.map_err(|error| match error {
             NoReplacing::None => Refusal::nothing_to_do(error.to_string()),
             NoReplacing::Later { .. } => Refusal::refused(error.to_string()),
-        })?);
-        Ok(())
+        })
     }
 
     /// Writes a compaction in the place of another one: where it was planned, after the move to there.
@@ -119,7 +118,7 @@ impl AgentSession {
 
     /// Follows the leaf to where it was moved, and tells of it.
     pub(super) fn leaf_moved(&mut self, from: Option<String>) {
-        self.failed = None;
+        self.turn.set_failed_answer(None);
         self.follow_branch();
         let leaf = leaf_name(&*self.store);
         self.notify(Notification::SessionTree {

@@ -39,6 +39,7 @@ pub(super) struct Work {
     /// Jobs that ended while nothing could follow.
     ended: VecDeque<(Job, Done)>,
     pub commands: CommandReceiver,
+    idle_timer: Option<Job>,
     /// The session ends, so that writes are waited for only a short time.
     pub is_ending: bool,
     events: Events,
@@ -51,6 +52,7 @@ impl Work {
             cancels: BTreeMap::new(),
             ended: VecDeque::new(),
             commands,
+            idle_timer: None,
             is_ending: false,
             events,
         }
@@ -74,6 +76,16 @@ impl Work {
                 () = tokio::time::sleep(time) => Done::Elapsed,
             }
         });
+    }
+
+    /// Starts the timer of an idle session; the one before does not count any more.
+    pub fn restart_idle_timer(&mut self, job: Job, time: Option<Duration>) {
+        if let Some(before) = self.idle_timer.replace(job) {
+            self.cancel(before);
+        }
+        if let Some(time) = time {
+            self.start_timer(job, time);
+        }
     }
 
     pub fn cancel(&self, job: Job) {

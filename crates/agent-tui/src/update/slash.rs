@@ -1,8 +1,8 @@
 //! Slash commands.
 
+use agent_session::compaction_core::undoable::Whose;
 use agent_session::llm_providers::{CancellationToken, Reasoning};
 use agent_session::runtime::{Ask, Command, CompactionRequest};
-use agent_session::undoable::Whose;
 use compaction_core::PinTarget;
 use session_model::text::first_line;
 use session_model::{BashExecution, EntryId};

@@ -9,7 +9,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
-use crate::undoable::Whose;
+use compaction_core::undoable::Whose;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::runtime::{Ask, Call, PinsReport, Reply};
-use crate::undoable::Whose;
+use compaction_core::undoable::Whose;
 
 fn text(text: &str) -> Command {
     Command::Pin(PinTarget::Text(text.to_owned()))

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use super::*;
 use crate::runtime::reply::RefusalKind;
 use crate::runtime::{Ask, Call};
-use crate::undoable::{Later, Whose};
+use compaction_core::undoable::{Later, Whose};
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::runtime::{CompactionChoices, CompactionRequest, NoPreview, Preview};
-use crate::undoable::Whose;
+use compaction_core::undoable::Whose;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 

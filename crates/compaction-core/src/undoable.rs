@@ -1,6 +1,6 @@
 //! What an undo takes back and a redo brings again: one rule for session files and for a running session.
 
-use compaction_core::{LEAF_ENTRY, PRUNE_ENTRY, RESTORED_CONTEXT, leaf_move};
+use crate::{LEAF_ENTRY, PRUNE_ENTRY, RESTORED_CONTEXT, leaf_move};
 use serde_json::Value;
 use session_model::{
     AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind, Leaf, SessionPath,
@@ -87,7 +87,7 @@ pub enum NoRedo {
 }
 
 /// A compaction in whose place another one can be written.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Replaceable {
     /// The compaction, or the mark of the pruning.
     pub replaced: EntryId,
@@ -281,7 +281,10 @@ pub fn replaceable(
     let left_behind: Vec<EntryId> = after.map(|index| EntryId::new(tree.id(*index))).collect();
     if later == Later::Stays && !left_behind.is_empty() {
         return Err(NoReplacing::Later {
-            count: crate::wording::counted(left_behind.len(), "entry"),
+            count: match left_behind.len() {
+                1 => "1 entry".to_owned(),
+                count => format!("{count} entries"),
+            },
             replaced,
             how,
         });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use compaction_core::Profile;
+use crate::Profile;
 use proptest::prelude::*;
 use session_model::{Stamp, Timestamp, build_context, decode_bytes};
 
