@@ -112,7 +112,7 @@ impl Step {
     }
 
     pub(super) fn compaction_ended(&mut self, compaction: Compaction, ended: JobEnd) -> State {
-        let is_cancelled = self.memory.cancelled || self.memory.pending.is_some();
+        let is_cancelled = self.memory.cancelled || self.is_interrupted();
         if ended == JobEnd::Stale && !is_cancelled {
             if self.memory.splices {
                 return self.compact_anew(compaction);
@@ -129,10 +129,10 @@ impl Step {
                 self.memory.declined |= is_automatic;
                 self.after_failure(after, error)
             }
-            JobEnd::Compacted { lands } => {
+            JobEnd::Compacted { frees_enough } => {
                 let was_short = self.memory.freed_little.is_some();
                 self.freed();
-                let is_short = !lands && trigger.is_automatic();
+                let is_short = !frees_enough && trigger.is_automatic();
                 self.report_end(trigger, false, self.asks_again(after, Place::Here), None);
                 if is_short {
                     self.memory.freed_little = Some(ANSWERS_BETWEEN);
@@ -142,13 +142,13 @@ impl Step {
                         "the compaction freed little; the next waits for {ANSWERS_BETWEEN} answers or an overflow"
                     )));
                 }
-                self.goes_on(after, Place::Here)
+                self.after_compaction(after, Place::Here)
             }
-            JobEnd::HandedOff => {
+            JobEnd::Moved | JobEnd::HandedOff => {
                 self.freed();
                 let asks_again = self.asks_again(after, Place::NewSession);
                 self.report_end(trigger, false, asks_again, None);
-                self.goes_on(after, Place::NewSession)
+                self.after_compaction(after, Place::NewSession)
             }
             JobEnd::Nothing(why) | JobEnd::Failed(why) if trigger.is_automatic() => {
                 let error = failure(&trigger, &why);
@@ -182,7 +182,7 @@ impl Step {
     }
 
     fn asks_again(&self, after: AfterCompaction, place: Place) -> bool {
-        self.memory.pending.is_none()
+        !self.is_interrupted()
             && match after {
                 AfterCompaction::Retry => self.retries_in(place),
                 AfterCompaction::Resume => true,

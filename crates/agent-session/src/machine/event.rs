@@ -47,10 +47,12 @@ pub enum JobEnd {
     /// It is written.
     Compacted {
         /// Whether the context is well below the threshold now.
-        lands: bool,
+        frees_enough: bool,
     },
-    /// A new session goes on from a document.
+    /// A new session continues from a document.
     HandedOff,
+    /// The leaf has moved.
+    Moved,
     /// There was nothing to do, or a hook refused it; nothing was changed.
     Nothing(String),
     /// It failed; nothing was changed.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use session_model::EntryId;
 
-use crate::machine::{Job, Limit, PendingAction};
+use crate::machine::{Job, Limit};
 use session_store::Delivery;
 
 /// After how many automatic compactions in a row that failed no more are tried in this context.
@@ -83,8 +83,6 @@ pub struct Memory {
     pub follow_ups: VecDeque<EntryId>,
     /// Whether a turn runs.
     pub in_turn: bool,
-    /// What was asked for while something short went on.
-    pub pending: Option<PendingAction>,
     /// A handoff waits for the end of the turn.
     pub handoff_due: bool,
     /// The newest overflow has been recovered from, and no answer came since.

@@ -73,16 +73,16 @@ pub enum Write {
     Omission,
 }
 
-/// What follows once what runs has come to an end.
+/// What was asked for while something runs, and follows it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum PendingAction {
-    /// Nothing.
-    Rest,
-    /// A compaction, then the work goes on.
+pub enum Interruption {
+    /// The turn ends.
+    Stop,
+    /// A compaction, then the work continues.
     Compact(Box<Requested>),
-    /// The compaction that was wanted has been cancelled: what was stopped for it goes on.
-    Continue,
-    /// The end.
+    /// The compaction was taken back: what was stopped for it continues.
+    Withdrawn,
+    /// The session ends.
     Close,
 }
 
@@ -134,7 +134,7 @@ pub enum State {
     Asking(Job),
     /// Tools run.
     RunningTools(Job),
-    /// The model or the tools have been told to stop; [`Memory::pending`] says what follows.
+    /// The model or the tools have been cancelled.
     Stopping(Job),
     /// A summary is written.
     Compacting(Compaction),
@@ -166,6 +166,8 @@ impl State {
 pub struct Machine {
     /// What is going on.
     pub state: State,
+    /// What follows it, in place of what would be next.
+    pub interruption: Option<Interruption>,
     /// What is remembered.
     pub memory: Memory,
 }
@@ -175,6 +177,7 @@ impl Machine {
     pub fn new(policy: Policy) -> Self {
         Self {
             state: State::Idle,
+            interruption: None,
             memory: Memory::new(policy),
         }
     }
@@ -183,14 +186,20 @@ impl Machine {
 /// Returns the machine after `event`, and what is to be done.
 #[must_use]
 pub fn transition(machine: Machine, event: Event) -> (Machine, Vec<Effect>) {
-    let Machine { state, memory } = machine;
+    let Machine {
+        state,
+        interruption,
+        memory,
+    } = machine;
     let mut step = Step {
         memory,
+        interruption,
         effects: Vec::new(),
     };
     let state = step.on(state, event);
     let machine = Machine {
         state,
+        interruption: step.interruption,
         memory: step.memory,
     };
     (machine, step.effects)

@@ -272,9 +272,11 @@ impl World {
         let is_kind = mood == Mood::Kind;
         let can_promote = !is_kind && self.larger_models > 0 && dice.one_in(4);
         let ended = match dice.roll(8) {
-            _ if is_kind => JobEnd::Compacted { lands: true },
-            0..3 => JobEnd::Compacted { lands: true },
-            3 => JobEnd::Compacted { lands: false },
+            _ if is_kind => JobEnd::Compacted { frees_enough: true },
+            0..3 => JobEnd::Compacted { frees_enough: true },
+            3 => JobEnd::Compacted {
+                frees_enough: false,
+            },
             4 => JobEnd::Nothing("a hook refused".to_owned()),
             5 => JobEnd::Failed("no model answered".to_owned()),
             6 => JobEnd::Cancelled,
@@ -306,7 +308,7 @@ impl World {
             },
             // Hooks that were stopped have not seen what was to be sent.
             Work::Store(Write::Messages(_))
-                if self.machine.memory.pending.is_some() && dice.one_in(2) =>
+                if self.machine.interruption.is_some() && dice.one_in(2) =>
             {
                 Event::Withheld(job)
             }
@@ -794,7 +796,11 @@ impl World {
 
     /// What must hold after every event.
     fn look_around(&self) -> Checked {
-        let Machine { state, memory } = &self.machine;
+        let Machine {
+            state,
+            interruption,
+            memory,
+        } = &self.machine;
         let exclusive: Vec<_> = self
             .pending
             .iter()
@@ -804,7 +810,7 @@ impl World {
         let is_running = |job: &Job, expected: Work| self.pending.contains(&(*job, expected));
         let awaits = match state {
             State::Idle => {
-                ensure(memory.pending.is_none(), "nothing is wanted at rest")?;
+                ensure(interruption.is_none(), "nothing is wanted at rest")?;
                 let timer = memory.idle_timer;
                 let runs = timer.is_none_or(|timer| is_running(&timer, Work::Timer));
                 ensure(runs, "the timer of an idle session runs")?;
@@ -817,7 +823,7 @@ impl World {
             State::Asking(job) => is_awaited(job, |work| *work == Work::Ask),
             State::RunningTools(job) => is_awaited(job, |work| *work == Work::Tools),
             State::Stopping(job) => {
-                ensure(memory.pending.is_some(), "who stops wants something")?;
+                ensure(interruption.is_some(), "who stops wants something")?;
                 is_awaited(job, |work| matches!(work, Work::Ask | Work::Tools))
             }
             State::Compacting(Compaction {

@@ -1,14 +1,16 @@
 //! One step: which event means what in which state.
 
 use crate::machine::{
-    AfterCompaction, Background, CheckPoint, Compaction, Effect, Event, Job, Memory, Notice,
-    PendingAction, ResumePoint, State, TurnEnd, Write,
+    AfterCompaction, Background, CheckPoint, Compaction, Effect, Event, Interruption, Job, Memory,
+    Notice, ResumePoint, State, TurnEnd, Write,
 };
 use session_store::Delivery;
 
 /// A step under way: the memory, and what is to be done.
 pub(super) struct Step {
     pub(super) memory: Memory,
+    /// What follows what runs, in place of what would be next.
+    pub(super) interruption: Option<Interruption>,
     pub(super) effects: Vec<Effect>,
 }
 
@@ -56,8 +58,8 @@ impl Step {
                 state
             }
             (Event::Resume(resume_point), state) => self.resume(state, resume_point),
-            (Event::Abort, state) => self.stop(state, PendingAction::Rest),
-            (Event::Close, state) => self.stop(state, PendingAction::Close),
+            (Event::Abort, state) => self.stop(state, Interruption::Stop),
+            (Event::Close, state) => self.stop(state, Interruption::Close),
             (Event::Compact(requested), state) => self.compact_requested(state, requested),
             (Event::AbortCompaction, state) => self.abort_compaction(state),
             (Event::Navigate(navigation), State::Idle) => {
@@ -206,6 +208,18 @@ impl Step {
         }
     }
 
+    /// Returns whether something else follows than what would be next.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interruption.is_some()
+    }
+
+    /// Forgets that what runs was to be stopped for a compaction that was taken back.
+    pub(super) fn forget_withdrawn(&mut self) {
+        if self.interruption == Some(Interruption::Withdrawn) {
+            self.interruption = None;
+        }
+    }
+
     pub(super) fn refuse(&mut self, state: State, why: &'static str) -> State {
         self.tell(Notice::Refused(why));
         state
@@ -217,7 +231,7 @@ impl Step {
 
     /// Does what follows, or what is wanted instead by now.
     pub(super) fn follow(&mut self, next: Next) -> State {
-        let stops = !matches!(self.memory.pending, None | Some(PendingAction::Continue));
+        let stops = !matches!(self.interruption, None | Some(Interruption::Withdrawn));
         if next == Next::RunTools && stops {
             // No call is parted from its result: these get results that say that they did not run.
             let job = self.memory.job();
@@ -225,17 +239,17 @@ impl Step {
             self.effects.push(Effect::Cancel(job));
             return State::Stopping(job);
         }
-        match self.memory.pending.take() {
-            None | Some(PendingAction::Continue) => self.go(next),
-            Some(PendingAction::Close) => {
+        match self.interruption.take() {
+            None | Some(Interruption::Withdrawn) => self.go(next),
+            Some(Interruption::Close) => {
                 self.end_turn(next.end_when_stopped());
                 self.close()
             }
-            Some(PendingAction::Rest) => {
+            Some(Interruption::Stop) => {
                 self.end_turn(next.end_when_stopped());
                 self.go(Next::Rest)
             }
-            Some(PendingAction::Compact(requested)) => {
+            Some(Interruption::Compact(requested)) => {
                 let after = match next {
                     Next::Check(CheckPoint::BeforePrompt) | Next::Send => AfterCompaction::Send,
                     Next::Check(CheckPoint::BetweenTools) | Next::Ask => AfterCompaction::Ask,

@@ -2,28 +2,28 @@
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, CANCELLED, Compaction, Effect, JobEnd, Notice, PendingAction, Requested,
-    State, Write,
+    AfterCompaction, CANCELLED, Compaction, Effect, Interruption, JobEnd, Notice, Requested, State,
+    Write,
 };
 
 impl Step {
-    /// What runs is to end: for good, or because of what `wanted` says.
-    pub(super) fn stop(&mut self, state: State, wanted: PendingAction) -> State {
+    /// Interrupts what runs.
+    pub(super) fn stop(&mut self, state: State, wanted: Interruption) -> State {
         match state {
             State::Closed => State::Closed,
-            State::Idle if wanted == PendingAction::Close => self.close(),
+            State::Idle if wanted == Interruption::Close => self.close(),
             State::Idle => State::Idle,
             State::Asking(job) | State::RunningTools(job) => {
-                self.want(wanted);
+                self.interrupt(wanted);
                 self.effects.push(Effect::Cancel(job));
                 State::Stopping(job)
             }
             State::Compacting(compaction) => {
-                self.want(wanted);
+                self.interrupt(wanted);
                 self.cancel_compaction(compaction)
             }
             State::Navigating(job) => {
-                self.want(wanted);
+                self.interrupt(wanted);
                 self.effects.push(Effect::Cancel(job));
                 State::Navigating(job)
             }
@@ -31,7 +31,7 @@ impl Step {
             | State::Promoting { .. }
             | State::Storing { .. }
             | State::Stopping(_)) => {
-                self.want(wanted);
+                self.interrupt(wanted);
                 self.cancel_hook_review(&short);
                 short
             }
@@ -50,12 +50,12 @@ impl Step {
         }
     }
 
-    /// A stronger wish does not give way to a weaker one.
-    fn want(&mut self, wanted: PendingAction) {
-        self.memory.held |= wanted == PendingAction::Rest;
-        if self.memory.pending != Some(PendingAction::Close) {
+    /// Nothing takes the place of a close.
+    fn interrupt(&mut self, wanted: Interruption) {
+        self.memory.held |= wanted == Interruption::Stop;
+        if self.interruption != Some(Interruption::Close) {
             self.withdraw_compaction();
-            self.memory.pending = Some(wanted);
+            self.interruption = Some(wanted);
         }
     }
 
@@ -71,26 +71,26 @@ impl Step {
             }
             State::Closed => self.refuse(state, "the session has ended"),
             State::Asking(job) | State::RunningTools(job) => {
-                self.memory.pending = Some(PendingAction::Compact(requested));
+                self.interruption = Some(Interruption::Compact(requested));
                 self.effects.push(Effect::Cancel(job));
                 State::Stopping(job)
             }
             State::Checking { .. }
             | State::Promoting { .. }
             | State::Storing { .. }
-            | State::Stopping(_) => match self.memory.pending {
-                None | Some(PendingAction::Continue) => {
-                    self.memory.pending = Some(PendingAction::Compact(requested));
+            | State::Stopping(_) => match self.interruption {
+                None | Some(Interruption::Withdrawn) => {
+                    self.interruption = Some(Interruption::Compact(requested));
                     self.cancel_hook_review(&state);
                     state
                 }
-                Some(PendingAction::Compact(_)) => {
+                Some(Interruption::Compact(_)) => {
                     self.refuse(state, "a compaction is about to run already")
                 }
-                Some(PendingAction::Rest) => {
+                Some(Interruption::Stop) => {
                     self.refuse(state, "the agent is being stopped; try again when it has")
                 }
-                Some(PendingAction::Close) => self.refuse(state, "the session is ending"),
+                Some(Interruption::Close) => self.refuse(state, "the session is ending"),
             },
         }
     }
@@ -105,7 +105,7 @@ impl Step {
             State::Stopping(_) | State::Storing { .. } => {
                 self.discard_background();
                 if self.withdraw_compaction() {
-                    self.memory.pending = Some(PendingAction::Continue);
+                    self.interruption = Some(Interruption::Withdrawn);
                 }
                 state
             }
@@ -124,9 +124,9 @@ impl Step {
 
     /// Forgets a compaction that has not begun, and returns whether there was one.
     fn withdraw_compaction(&mut self) -> bool {
-        let is_compaction = matches!(self.memory.pending, Some(PendingAction::Compact(_)));
+        let is_compaction = matches!(self.interruption, Some(Interruption::Compact(_)));
         if is_compaction {
-            self.memory.pending = None;
+            self.interruption = None;
             self.tell(Notice::Refused(CANCELLED));
         }
         is_compaction

@@ -204,8 +204,10 @@ fn result(words: &str) -> CheckResult {
 
 fn ended(what: &str, why: &str) -> JobEnd {
     match what {
-        "well" => JobEnd::Compacted { lands: true },
-        "little" => JobEnd::Compacted { lands: false },
+        "well" => JobEnd::Compacted { frees_enough: true },
+        "little" => JobEnd::Compacted {
+            frees_enough: false,
+        },
         "handoff" => JobEnd::HandedOff,
         "nothing" => JobEnd::Nothing(why.to_owned()),
         "failed" => JobEnd::Failed(why.to_owned()),

@@ -3,8 +3,8 @@
 use crate::machine::compaction::{CHANGED_MEANWHILE, Place, failure};
 use crate::machine::step::{Next, Step};
 use crate::machine::{
-    AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect, JobEnd,
-    MAX_INCOMPLETE, Notice, PendingAction, State, StrategyChoice, Trigger, TurnEnd, Write,
+    AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect,
+    Interruption, JobEnd, MAX_INCOMPLETE, Notice, State, StrategyChoice, Trigger, TurnEnd, Write,
 };
 
 impl Step {
@@ -21,17 +21,16 @@ impl Step {
     /// Asks the model, with what steers it written before.
     fn ask(&mut self) -> State {
         let due: Vec<_> = self.memory.steering.iter().cloned().collect();
-        match due.is_empty() || self.memory.pending.is_some() {
+        match due.is_empty() || self.is_interrupted() {
             true => self.follow(Next::Ask),
             false => self.store(Write::Messages(due)),
         }
     }
 
     pub(super) fn stored(&mut self, write: Write) -> State {
-        // Only an answer that was stopped needs to be told to go on.
-        let was_stopped = write == Write::Answer(AnswerEnd::Aborted);
-        if self.memory.pending == Some(PendingAction::Continue) && !was_stopped {
-            self.memory.pending = None;
+        // Only an answer that was stopped is asked to continue.
+        if write != Write::Answer(AnswerEnd::Aborted) {
+            self.forget_withdrawn();
         }
         match write {
             Write::Messages(ids) => {
@@ -53,9 +52,7 @@ impl Step {
 
     /// Does what is wanted in the place of sending; where that was taken back, the messages are sent after all.
     pub(super) fn withheld(&mut self) -> State {
-        if self.memory.pending == Some(PendingAction::Continue) {
-            self.memory.pending = None;
-        }
+        self.forget_withdrawn();
         match self.memory.in_turn {
             true => self.ask(),
             false => self.follow(Next::Send),
@@ -84,7 +81,7 @@ impl Step {
                 self.follow(Next::RunTools)
             }
             // The stopped answer stays; whoever goes on is asked to.
-            AnswerEnd::Aborted => match self.memory.pending {
+            AnswerEnd::Aborted => match self.interruption {
                 Some(_) => self.follow(Next::Continue),
                 None => self.follow(Next::End(TurnEnd::Aborted)),
             },
@@ -112,18 +109,18 @@ impl Step {
         if let Some(why) = exhausted {
             return self.follow(Next::End(TurnEnd::Failed(failure(&trigger, &why))));
         }
-        match self.memory.pending.take() {
-            None | Some(PendingAction::Continue) if self.memory.can_promote => {
+        match self.interruption.take() {
+            None | Some(Interruption::Withdrawn) if self.memory.can_promote => {
                 self.promote(trigger, AfterCompaction::Retry)
             }
-            None | Some(PendingAction::Continue) => self.make_room(trigger, error),
+            None | Some(Interruption::Withdrawn) => self.make_room(trigger, error),
             // What somebody asked for makes room as well.
-            Some(PendingAction::Compact(requested)) => {
+            Some(Interruption::Compact(requested)) => {
                 self.count(&trigger);
                 self.compact_as_requested(requested, AfterCompaction::Retry)
             }
-            stopped @ Some(PendingAction::Rest | PendingAction::Close) => {
-                self.memory.pending = stopped;
+            stopped @ Some(Interruption::Stop | Interruption::Close) => {
+                self.interruption = stopped;
                 self.follow(Next::End(TurnEnd::Aborted))
             }
         }
@@ -160,8 +157,8 @@ impl Step {
             CheckPoint::WhenIdle => AfterCompaction::Rest,
         };
         let is_last = point == CheckPoint::BetweenTools && self.memory.limit_reached().is_some();
-        if self.memory.pending.is_some() || is_last {
-            return self.continue_uncompacted(after);
+        if self.is_interrupted() || is_last {
+            return self.proceed(after);
         }
         let scheduled = point == CheckPoint::AfterTurn && self.memory.handoff_due;
         let trigger = match point {
@@ -180,7 +177,7 @@ impl Step {
         match trigger {
             None => {
                 self.speculate(point, result);
-                self.continue_uncompacted(after)
+                self.proceed(after)
             }
             Some(Trigger::Threshold) if result.can_promote => {
                 self.promote(Trigger::Threshold, after)
@@ -203,11 +200,11 @@ impl Step {
     fn compact_unless_refused(&mut self, trigger: Trigger, after: AfterCompaction) -> State {
         let memory = &mut self.memory;
         if !memory.policy.automatic || memory.waits_to_compact() || memory.declined {
-            return self.continue_uncompacted(after);
+            return self.proceed(after);
         }
         if after == AfterCompaction::Ask && memory.policy.hands_off {
             memory.handoff_due = true;
-            return self.continue_uncompacted(after);
+            return self.proceed(after);
         }
         memory.handoff_due = false;
         // A handoff further down the list waits for the end of a turn too.
@@ -257,63 +254,57 @@ impl Step {
                 self.discard_background();
                 match retries {
                     true => self.store(Write::Omission),
-                    false => self.continue_uncompacted(after),
+                    false => self.proceed(after),
                 }
             }
             Some(error) => {
                 self.tell(Notice::Failed(error));
-                match self.memory.pending {
-                    _ if retries => self.recover(trigger, "no larger model could take over"),
-                    Some(_) => self.continue_uncompacted(after),
-                    None => self.compact_unless_refused(trigger, after),
+                if retries {
+                    self.recover(trigger, "no larger model could take over")
+                } else if self.is_interrupted() {
+                    self.proceed(after)
+                } else {
+                    self.compact_unless_refused(trigger, after)
                 }
             }
         }
     }
 
-    /// Goes on where a compaction did not happen.
-    fn continue_uncompacted(&mut self, after: AfterCompaction) -> State {
-        self.after_failure(after, String::new())
-    }
-
-    /// Goes on where a compaction failed.
-    pub(super) fn after_failure(&mut self, after: AfterCompaction, error: String) -> State {
+    /// Does what a check or a compaction was for.
+    fn proceed(&mut self, after: AfterCompaction) -> State {
         match after {
             AfterCompaction::Send => self.follow(Next::Send),
-            AfterCompaction::Ask => self.ask(),
+            AfterCompaction::Ask | AfterCompaction::Retry => self.ask(),
             AfterCompaction::TurnEnd => self.follow(Next::End(TurnEnd::Done)),
-            AfterCompaction::Retry => self.follow(Next::End(match self.memory.pending {
-                Some(_) => TurnEnd::Aborted,
-                None => TurnEnd::Failed(error),
-            })),
             AfterCompaction::Resume => self.follow(Next::Continue),
             AfterCompaction::Rest => self.follow(Next::Rest),
         }
     }
 
-    pub(super) fn goes_on(&mut self, after: AfterCompaction, place: Place) -> State {
-        match (after, place) {
-            (AfterCompaction::TurnEnd, _) => {
-                let always = self.memory.policy.continues == Continue::Always;
-                match always && self.memory.waiting() == 0 {
-                    true => self.follow(Next::Continue),
-                    false => self.follow(Next::End(TurnEnd::Done)),
-                }
+    /// Continues after a compaction that failed.
+    pub(super) fn after_failure(&mut self, after: AfterCompaction, error: String) -> State {
+        match after {
+            AfterCompaction::Retry if self.is_interrupted() => {
+                self.follow(Next::End(TurnEnd::Aborted))
             }
-            (AfterCompaction::Retry, Place::Here) => self.ask(),
-            // Nothing of the turn is in the new session; it goes on only by itself.
+            AfterCompaction::Retry => self.follow(Next::End(TurnEnd::Failed(error))),
+            other => self.proceed(other),
+        }
+    }
+
+    /// Continues after a compaction, in this session or in a new one that has nothing of the turn but a document.
+    pub(super) fn after_compaction(&mut self, after: AfterCompaction, place: Place) -> State {
+        let always = self.memory.policy.continues == Continue::Always;
+        match (after, place) {
+            (AfterCompaction::TurnEnd, _) if always && self.memory.waiting() == 0 => {
+                self.follow(Next::Continue)
+            }
             (AfterCompaction::Retry, Place::NewSession) => match self.retries_in(place) {
                 true => self.follow(Next::Continue),
                 false => self.follow(Next::End(TurnEnd::Done)),
             },
             (AfterCompaction::Ask, Place::NewSession) => self.follow(Next::Continue),
-            (
-                AfterCompaction::Send
-                | AfterCompaction::Ask
-                | AfterCompaction::Resume
-                | AfterCompaction::Rest,
-                _,
-            ) => self.continue_uncompacted(after),
+            (after, _) => self.proceed(after),
         }
     }
 
@@ -328,7 +319,7 @@ impl Step {
 
     pub(super) fn navigated(&mut self, ended: JobEnd) -> State {
         match ended {
-            JobEnd::Compacted { .. } | JobEnd::HandedOff => {
+            JobEnd::Moved | JobEnd::Compacted { .. } | JobEnd::HandedOff => {
                 self.memory.reset_failures();
                 self.memory.compacted = false;
             }

@@ -81,7 +81,7 @@ impl AgentSession {
                 compaction.tokens_before = compaction.tokens_before.saturating_add(followed);
             }
         }
-        (entries.lands, entries.omits_failed) = (true, omits_failed);
+        (entries.frees_enough, entries.omits_failed) = (true, omits_failed);
         self.write_entries(entries).await
     }
 
@@ -156,7 +156,7 @@ impl AgentSession {
                 }
                 self.gather_instructions().await;
                 JobEnd::Compacted {
-                    lands: entries.lands,
+                    frees_enough: entries.frees_enough,
                 }
             }
             // It is not tried again.

@@ -8,7 +8,9 @@ use session_model::EntryId;
 use tokio::sync::oneshot;
 
 use crate::event::CompactionResult;
-use crate::machine::{CANCELLED, Event, JobEnd, Navigation, PendingAction, Requested, State};
+use crate::machine::{
+    CANCELLED, Event, Interruption, JobEnd, Machine, Navigation, Requested, State,
+};
 use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
 use crate::runtime::{AgentSession, Command};
 use session_store::{BoxFuture, Delivery, Prompt};
@@ -321,12 +323,13 @@ impl AgentSession {
 
     /// Returns whether a compaction or a move runs, or is about to.
     fn is_compacting(&self) -> bool {
-        let memory = &self.machine.memory;
-        let wanted = matches!(memory.pending, Some(PendingAction::Compact(_)));
-        let runs = matches!(
-            self.machine.state,
-            State::Compacting(_) | State::Navigating(_)
-        );
+        let Machine {
+            state,
+            interruption,
+            memory,
+        } = &self.machine;
+        let wanted = matches!(interruption, Some(Interruption::Compact(_)));
+        let runs = matches!(state, State::Compacting(_) | State::Navigating(_));
         runs || wanted || memory.background.is_some()
     }
 
@@ -387,8 +390,9 @@ impl AgentSession {
             return;
         };
         let answer = match (ended, moved) {
-            (JobEnd::Compacted { .. } | JobEnd::HandedOff, Some(moved)) => Ok(Reply::Moved(moved)),
-            (JobEnd::Compacted { .. } | JobEnd::HandedOff, None) => Ok(Reply::Done {}),
+            (JobEnd::Moved | JobEnd::Compacted { .. } | JobEnd::HandedOff, moved) => {
+                Ok(moved.map_or(Reply::Done {}, Reply::Moved))
+            }
             (JobEnd::Nothing(why), _) => Err(Refusal {
                 kind: RefusalKind::NothingToDo,
                 message: why.clone(),
@@ -405,7 +409,7 @@ impl AgentSession {
 
     /// Answers whoever waits for what ran to stop, once nothing is left to be stopped.
     pub(super) fn answer_aborts(&mut self) {
-        if self.machine.memory.pending != Some(PendingAction::Rest) {
+        if self.machine.interruption != Some(Interruption::Stop) {
             for (caller, ran) in std::mem::take(&mut self.calls.aborts) {
                 self.answer(caller, Ok(Reply::Ran(ran)));
             }

@@ -87,7 +87,7 @@ pub(super) struct CompactionEntries {
     /// What is told of them.
     pub result: CompactionResult,
     /// Whether the context is well below the threshold afterwards.
-    pub lands: bool,
+    pub frees_enough: bool,
     /// Whether the newest answer, which failed, leaves the context with them.
     pub omits_failed: bool,
     /// The compaction in whose place they are written.
@@ -351,7 +351,7 @@ impl CompactionJob {
         CompactionOutput::Entries(Box::new(CompactionEntries {
             drafts,
             result,
-            lands: self.target().is_none_or(|target| after <= target),
+            frees_enough: self.target().is_none_or(|target| after <= target),
             omits_failed: self.will_retry,
             replaces: self.replaces.clone(),
         }))

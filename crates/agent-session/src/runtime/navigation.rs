@@ -132,7 +132,7 @@ impl AgentSession {
             cancelled: false,
         });
         self.calls.moved = Some(record);
-        JobEnd::Compacted { lands: true }
+        JobEnd::Moved
     }
 
     /// Tells of a move that was cancelled; nothing has changed.
