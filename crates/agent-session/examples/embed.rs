@@ -1,24 +1,22 @@
-//! Runs one prompt in a session whose model is a script, prints the answer, and ends.
-use agent_session::agent_tools::Workspace;
-use agent_session::{AgentSession, SessionEvent, models::LiveModels};
-use agent_session::{compaction_core::TokenCount, llm_providers::Script};
+//! Lets a model of OpenAI look into the current folder with tools, and stores the session in `sessions`.
+use std::{env, sync::Arc};
+
+use agent_session::llm_providers::{HttpClient, HttpSettings, Secret};
+use agent_session::session_store::{FileCatalog, NewSession, SessionCatalog};
+use agent_session::{AgentSession, agent_tools::Workspace, models::LiveModels};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let script = Script::parse(r#"{"answer":{"text":"Hello from a script."}}"#)?.play(0, 0);
-    let models = LiveModels::of_script(&script, TokenCount(128_000));
-    let workspace = Workspace::open(&std::env::current_dir()?)?;
-    let (session, handle, mut events) = AgentSession::builder(workspace, models).build();
-    let reader = async move {
-        handle.prompt("say hello").await?;
-        while let Some(event) = events.recv().await {
-            match event {
-                SessionEvent::Answer { text, .. } => println!("{text}"),
-                SessionEvent::Idle { .. } => handle.close(),
-                _ => {}
-            }
-        }
-        Ok::<(), Box<dyn std::error::Error>>(())
-    };
-    tokio::join!(session.run(), reader).1
+    let key = Secret::new(&env::var("OPENAI_API_KEY")?);
+    let http = HttpClient::new(HttpSettings::default())?;
+    let models = LiveModels::of_service("openai/gpt-5.4", key, http)?;
+    let folder = env::current_dir()?;
+    let catalog = Arc::new(FileCatalog::new("sessions"));
+    let (cwd, parent) = (folder.display().to_string(), None);
+    let store = catalog.create(NewSession { cwd, parent }).await?;
+    let builder = AgentSession::builder(Workspace::open(&folder)?, models);
+    let mut session = builder.store(store, catalog).start();
+    let outcome = session.turn("What is in this folder?").await?;
+    println!("{}\n{:?}", outcome.answer, outcome.end);
+    Ok(session.close().await.unsaved.map_or(Ok(()), Err)?)
 }

@@ -3,7 +3,8 @@
 //! The state machine decides: one pure transition function. [`runtime`] carries out what it decides: it writes to the
 //! [store](session_store), asks models, runs [tools](agent_tools), and reports what happened as [events](event).
 //!
-//! [`AgentSession::builder`] builds a session with safe defaults; `examples/embed.rs` is a whole program. What happens
+//! [`AgentSession::builder`] builds a session with safe defaults, [`Session::turn`] is one turn of it; `examples/embed.rs`
+//! is a whole program. What happens
 //! when nobody reads the events is said in [`channel`].
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -24,12 +25,14 @@ pub mod schema;
 pub mod settings;
 pub mod summarize;
 pub mod tools;
+mod turn;
 pub mod wording;
 
 pub use builder::{BuiltSession, SessionBuilder};
 pub use channel::EventReceiver;
 pub use event::SessionEvent;
-pub use machine::{Limit, Navigation, TurnEnd};
+pub use machine::{Navigation, TurnEnd};
 pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply, SessionHandle};
+pub use turn::{Session, TurnOutcome};
 
 pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};

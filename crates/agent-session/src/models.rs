@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use compaction_core::TokenCount;
-use llm_providers::catalog::ModelInfo;
-use llm_providers::{Provider, RetryPolicy, ScriptPlay};
+use llm_providers::catalog::{Catalog, CatalogError, ModelInfo, Selection};
+use llm_providers::{HttpClient, HttpProvider, Provider, RetryPolicy, ScriptPlay, Secret};
 use session_model::ModelRef;
 
 use crate::summarize::{Candidate, Fallback, in_order};
@@ -87,6 +87,28 @@ impl LiveModels {
             policy: RetryPolicy::default(),
             fallback: Fallback::default(),
         }
+    }
+
+    /// Returns the model that `name` (`PROVIDER/MODEL`) has in the catalog, with its window and prices.
+    ///
+    /// # Errors
+    /// The catalog knows no such provider.
+    pub fn of_service(
+        name: &str,
+        key: Option<Secret>,
+        http: HttpClient,
+    ) -> Result<Self, CatalogError> {
+        let selection = Selection {
+            model: name.to_owned(),
+            ..Selection::default()
+        };
+        let found = Catalog::embedded().resolve(&selection)?;
+        let window = TokenCount(found.model.capabilities.window.unwrap_or_default());
+        let prices = found.model.clone();
+        let provider = HttpProvider::new(http, found.provider, found.model, key);
+        let mut models = Self::of(Arc::new(provider), window);
+        models.model.prices = Some(prices);
+        Ok(models)
     }
 
     /// Returns the models of a script: it plays the model, and the summarizer where it has summaries.

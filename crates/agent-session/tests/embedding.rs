@@ -13,7 +13,7 @@ use agent_session::session_store::{
 };
 use agent_session::{
     AgentSession, Ask, Command, EventReceiver, Finished, Limits, Reply, SessionBuilder,
-    SessionEvent,
+    SessionEvent, TurnEnd,
 };
 use serde_json::json;
 
@@ -96,6 +96,27 @@ async fn a_program_prompts_approves_and_compacts() {
     };
     let (finished, ()) = tokio::join!(session.run(), program);
     assert_eq!((finished.unsaved, finished.locator), (None, None));
+}
+
+#[tokio::test]
+async fn a_turn_returns_its_answer_and_denies_what_needs_approval() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = play(&[
+        json!({ "answer": { "calls": [{ "name": "bash", "arguments": { "command": "touch made" } }] } }),
+        json!({ "answer": { "text": "I may not." } }),
+        json!({ "error": { "kind": "auth" } }),
+    ]);
+    let mut session = builder(folder.path(), &play).start();
+    let outcome = session.turn("make a file").await.unwrap();
+    assert_eq!(
+        (&*outcome.answer, outcome.end),
+        ("I may not.", TurnEnd::Done)
+    );
+    assert_eq!(outcome.denied, ["bash: touch made"]);
+    assert!(!folder.path().join("made").exists());
+    let outcome = session.turn("again").await.unwrap();
+    assert!(matches!(outcome.end, TurnEnd::Failed(_)), "{outcome:?}");
+    assert_eq!(session.close().await.unsaved, None);
 }
 
 #[tokio::test]

@@ -26,8 +26,38 @@ pub enum TurnEnd {
     Failed(String),
     /// It was stopped.
     Aborted,
-    /// A limit stopped it before the model was asked again.
-    LimitReached(Limit),
+    /// A limit, which is named, stopped it before the model was asked again.
+    LimitReached(String),
+}
+
+impl TurnEnd {
+    /// Returns its name in events.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed(_) => "failed",
+            Self::Aborted => "aborted",
+            Self::LimitReached(_) => "limit",
+        }
+    }
+
+    /// Returns what went wrong, or which limit was reached.
+    pub(crate) fn error(&self) -> Option<&str> {
+        match self {
+            Self::Failed(why) | Self::LimitReached(why) => Some(why),
+            Self::Done | Self::Aborted => None,
+        }
+    }
+
+    /// Returns the end that events name so.
+    pub(crate) fn of(name: &str, error: String) -> Self {
+        match name {
+            "done" => Self::Done,
+            "aborted" => Self::Aborted,
+            "limit" => Self::LimitReached(error),
+            _ => Self::Failed(error),
+        }
+    }
 }
 
 /// A limit that a turn has reached.

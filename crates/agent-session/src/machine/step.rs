@@ -280,7 +280,7 @@ impl Step {
             Next::Send => self.send(),
             Next::Ask => {
                 if let Some(limit) = self.memory.limit_reached() {
-                    return self.go(Next::End(TurnEnd::LimitReached(limit)));
+                    return self.go(Next::End(TurnEnd::LimitReached(limit.to_string())));
                 }
                 self.memory.requests += 1;
                 let job = self.memory.job();

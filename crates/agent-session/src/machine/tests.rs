@@ -291,7 +291,7 @@ fn telling(notice: &Notice) -> String {
         Notice::TurnStarted => "turn".to_owned(),
         Notice::TurnEnded(TurnEnd::Done) => "turn done".to_owned(),
         Notice::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
-        Notice::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {limit:?}"),
+        Notice::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {}", limit.split(',').next().unwrap()),
         Notice::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
         Notice::CompactionStarted { job, trigger, .. } => {
             format!("compaction#{} {}", job.0, trigger.name())
@@ -343,7 +343,7 @@ fn a_turn_ends_before_it_asks_more_often_than_it_may() {
     // The results are written, nothing is compacted for a request that is not sent, and what waits is kept.
     let script =
         "asking; batch; checked; answered calls; stored; tools; later b; stored | checked 100 due";
-    assert_snapshot!(run_with(policy, script), @"checked 100 due -> [turn Requests(2)], [rest, 1 wait], idle#13");
+    assert_snapshot!(run_with(policy, script), @"checked 100 due -> [turn the turn asked the model 2 times], [rest, 1 wait], idle#13");
     // The next message begins to count anew.
     let script = "asking; batch; checked; batch; checked | say c; checked; stored";
     assert_snapshot!(run_with(policy, script), @"
@@ -366,10 +366,10 @@ fn a_turn_ends_before_it_costs_more_than_it_may() {
     stored -> tools#10
     tools -> store#11 results
     stored -> check#12 between_tools
-    checked dollar -> [turn MicroUsd(1000000)], [rest], idle#13
+    checked dollar -> [turn the run has cost $1], [rest], idle#13
     say b -> check#14 before_prompt
     checked -> store#15 b
-    stored -> [turn], [turn MicroUsd(1000000)], [rest], idle#16
+    stored -> [turn], [turn the run has cost $1], [rest], idle#16
     ");
 }
 

@@ -8,7 +8,7 @@ use session_model::Leaf;
 
 use crate::event::SessionEvent;
 use crate::machine::{
-    Effect, Event, Job, JobEnd, Notice, Requested, StrategyChoice, Trigger, TurnEnd, Write,
+    Effect, Event, Job, JobEnd, Notice, Requested, StrategyChoice, Trigger, Write,
 };
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
@@ -113,12 +113,7 @@ impl AgentSession {
         match notice {
             Notice::TurnStarted => self.events.send(SessionEvent::TurnStart),
             Notice::TurnEnded(end) => {
-                let (name, error) = match &end {
-                    TurnEnd::Done => ("done", None),
-                    TurnEnd::Failed(error) => ("failed", Some(error.clone())),
-                    TurnEnd::Aborted => ("aborted", None),
-                    TurnEnd::LimitReached(limit) => ("limit", Some(limit.to_string())),
-                };
+                let (name, error) = (end.name(), end.error().map(str::to_owned));
                 self.notify(Notification::TurnEnd {
                     end: name,
                     error: error.clone(),

@@ -204,7 +204,8 @@ pub struct Closed {
 }
 
 /// Why a call came to nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
 pub struct Refusal {
     /// What kind of reason.
     pub kind: RefusalKind,
