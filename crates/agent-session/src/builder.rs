@@ -35,7 +35,6 @@ pub struct SessionBuilder {
     secret_variables: Option<Vec<String>>,
     redactor: Option<Arc<Redactor>>,
     event_bytes: usize,
-    may_inspect: bool,
 }
 
 /// A session that was built and does not run yet.
@@ -70,7 +69,6 @@ impl AgentSession {
             secret_variables: None,
             redactor: None,
             event_bytes: EVENT_BYTES,
-            may_inspect: false,
         }
     }
 }
@@ -175,19 +173,10 @@ impl SessionBuilder {
         self
     }
 
-    /// Lets commands of tools and hooks read this process: its memory, and the environment that it was started with.
-    /// Unless called, building a session [forbids](hooks::process::forbid_inspection) it, which also keeps debuggers and
-    /// core dumps away.
-    pub fn allow_inspection(mut self) -> Self {
-        self.may_inspect = true;
-        self
-    }
-
-    /// Returns the session, the handle that commands it, and its events.
+    /// Returns the session, the handle that commands it, and its events. From now on, commands of tools and hooks cannot
+    /// [inspect](hooks::process::forbid_inspection) this process, nor can debuggers.
     pub fn build(self) -> (BuiltSession, SessionHandle, EventReceiver) {
-        if !self.may_inspect {
-            hooks::process::forbid_inspection();
-        }
+        hooks::process::forbid_inspection();
         let mut config = self.config;
         let of_catalog = || secret_variables(&Catalog::embedded());
         let variables = self.secret_variables.unwrap_or_else(of_catalog);

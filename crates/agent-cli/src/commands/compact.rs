@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use compaction_core::{ApplyError, CompactionPlan, Strategy, SummarizerLimits, plan_for_context};
-use llm_providers::Request;
+use compaction_core::Strategy;
 use serde_json::{Value, json};
 use session_model::{EntryDraft, SessionContext, SessionPath, build_context};
 
@@ -23,8 +22,7 @@ use crate::ui::edits::Edits;
 use crate::ui::shell_name;
 use agent_session::compaction_core::undoable::Replaceable;
 use agent_session::summarize::{
-    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, SummaryMethod,
-    bill_in_details, compact, main_place, native_tokens_before, seconds_in_details,
+    Compacted, Failure, ModelReport, NoSummary, Subject, SummaryMethod, compact, main_place, seconds_in_details,
     skipped_in_details, summary_draft,
 };
 
@@ -263,74 +261,31 @@ pub(super) fn execute(
         // What comes back follows a summary in words.
         candidates.retain(|candidate| candidate.way == SummaryMethod::Summary);
     }
-    if candidates.is_empty() {
-        return extractive(*first);
-    }
     let (trigger, options) = planning.input(planning.own_limits(), found)?;
-    let plan_for = |limits: SummarizerLimits| {
-        let mut options = options.clone();
-        options.summarizer = limits;
-        plan_for_context(path, context, &trigger, &options)
-    };
-    let request_for = |candidate: &Candidate, replays: bool| {
-        let provider = &*candidate.provider;
-        let request = Request::for_context(path, context, provider, replays).0;
-        let tokens = request
-            .native
-            .as_ref()
-            .map(|history| native_tokens_before(context, history, &request));
-        NativeStart { request, tokens }
+    let subject = Subject {
+        path,
+        context,
+        trigger: &trigger,
+        options: &options,
     };
     let mut writing = ui::writing::Writing::default();
     let mut watch = |step: agent_session::summarize::SummaryStep<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
-    let compacting = compact(
-        &candidates,
-        planning.window,
-        &plan_for,
-        &request_for,
-        &mut run,
-    );
-    match block_on(compacting)? {
-        Ok(compacted) => {
-            let report = models.account(run.report);
-            Ok(Done::Compacted(Box::new(compacted), report))
-        }
-        Err(NoSummary::Nothing(reason)) => Ok(Done::Nothing(
-            reason.to_string(),
-            models.account(run.report),
-        )),
-        Err(NoSummary::Failed(Failure::Apply(error))) => {
-            refused(&error, models.account(run.report))
-        }
-        Err(error) => Err(no_summary("Compaction", error, models.account(run.report))),
-    }
-}
-
-fn extractive(plan: CompactionPlan) -> Result<Done, Error> {
-    match plan.extractive() {
-        Ok(mut applied) => {
-            let report = ModelReport::default();
-            if let Some(draft) = summary_draft(&mut applied.drafts) {
-                bill_in_details(draft, &report);
-            }
-            let compacted = Compacted { plan, applied };
-            Ok(Done::Compacted(Box::new(compacted), report))
-        }
-        Err(error) => refused(&error, ModelReport::default()),
-    }
-}
-
-/// A compaction that would help nothing is nothing to do; anything else went wrong.
-fn refused(error: &ApplyError, report: ModelReport) -> Result<Done, Error> {
-    match error {
-        ApplyError::Inflated { .. }
-        | ApplyError::SavesLittle { .. }
-        | ApplyError::AboveWindow { .. } => Ok(Done::Nothing(error.to_string(), report)),
-        _ => Err(Error::Summary {
-            message: format!("Compaction failed: {error}"),
-            report: Some(Box::new(report)),
-        }),
+    let done = block_on(compact(&candidates, subject, &mut run))?;
+    let report = match candidates.is_empty() {
+        true => run.report,
+        false => models.account(run.report),
+    };
+    match done {
+        Ok(compacted) => Ok(Done::Compacted(Box::new(compacted), report)),
+        Err(error) => match (error.nothing_to_do(), error) {
+            (Some(reason), _) => Ok(Done::Nothing(reason, report)),
+            (None, NoSummary::Failed(Failure::Apply(error))) => Err(Error::Summary {
+                message: format!("Compaction failed: {error}"),
+                report: Some(Box::new(report)),
+            }),
+            (None, error) => Err(no_summary("Compaction", error, report)),
+        },
     }
 }
 

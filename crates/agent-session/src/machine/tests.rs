@@ -291,7 +291,9 @@ fn telling(notice: &Notice) -> String {
         Notice::TurnStarted => "turn".to_owned(),
         Notice::TurnEnded(TurnEnd::Done) => "turn done".to_owned(),
         Notice::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
-        Notice::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {}", limit.split(',').next().unwrap()),
+        Notice::TurnEnded(TurnEnd::LimitReached(limit)) => {
+            format!("turn {}", limit.split(',').next().unwrap())
+        }
         Notice::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
         Notice::CompactionStarted { job, trigger, .. } => {
             format!("compaction#{} {}", job.0, trigger.name())

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use compaction_core::undoable::Replaceable;
 use compaction_core::{
     CompactionPlan, ElisionPlan, HookInput, LossKind, NothingToDo, PlanOptions, Profile,
-    PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
+    PromptCache, PrunePlan, Settings, Strategy, TokenCount, Trigger, measure,
     message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
-use llm_providers::{CancellationToken, Request};
+use llm_providers::CancellationToken;
 use session_model::json::RawJson;
 use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
 use tokio::time::Instant;
@@ -24,9 +24,8 @@ use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::runtime::review::Review;
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, Run, SkippedStrategy, SummaryMethod,
-    SummaryStep, compact, native_tokens_before, seconds_in_details, skipped_in_details,
-    summary_draft,
+    Candidate, Compacted, ModelReport, Run, SkippedStrategy, Subject, SummaryMethod, SummaryStep,
+    compact, seconds_in_details, skipped_in_details, summary_draft,
 };
 
 /// What a compaction is made from.
@@ -288,25 +287,16 @@ impl CompactionJob {
             ));
             options.hooks = HookInput::default();
         }
-        let plan_for = |limits: SummarizerLimits| {
-            let mut options = options.clone();
-            options.summarizer = limits;
-            plan_for_context(path, context, trigger, &options)
-        };
-        let request_for = |candidate: &Candidate, replays: bool| {
-            let provider = &*candidate.provider;
-            let request = Request::for_context(path, context, provider, replays).0;
-            let tokens = request
-                .native
-                .as_ref()
-                .map(|history| native_tokens_before(context, history, &request));
-            NativeStart { request, tokens }
+        let subject = Subject {
+            path,
+            context,
+            trigger,
+            options: &options,
         };
         let events = self.events.clone();
         let mut watch = move |step: SummaryStep<'_>| events.step(&step);
         let mut run = self.summary_run(&mut watch);
-        let window = self.models.model.window;
-        let done = compact(candidates, window, &plan_for, &request_for, &mut run).await;
+        let done = compact(candidates, subject, &mut run).await;
         let report = run.report;
         self.events.account(&report);
         let Compacted { plan, applied } = done.map_err(ended)?;

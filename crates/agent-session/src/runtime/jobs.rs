@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use compaction_core::ApplyError;
-
 use crate::machine::{AnswerEnd, Event, Job, JobEnd};
 use crate::runtime::AgentSession;
 use crate::runtime::answer::ModelResponse;
@@ -107,16 +105,12 @@ impl AgentSession {
 
 /// Returns how a compaction ended without a summary.
 pub(super) fn ended(none: NoSummary) -> JobEnd {
-    use crate::summarize::Failure;
+    if let Some(why) = none.nothing_to_do() {
+        return JobEnd::Nothing(why);
+    }
     match none {
         NoSummary::Cancelled => JobEnd::Cancelled,
         NoSummary::Nothing(nothing) => JobEnd::Nothing(nothing.to_string()),
-        // One that helps nothing is nothing to do.
-        NoSummary::Failed(Failure::Apply(
-            error @ (ApplyError::Inflated { .. }
-            | ApplyError::SavesLittle { .. }
-            | ApplyError::AboveWindow { .. }),
-        )) => JobEnd::Nothing(error.to_string()),
         NoSummary::Failed(failure) => JobEnd::Failed(failure.to_string()),
     }
 }

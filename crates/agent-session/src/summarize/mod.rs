@@ -15,14 +15,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{
-    AnswerError, AppliedCompaction, BranchPlan, CannotShrink, CompactionPlan, HandoffPlan,
-    NothingToDo, Summarizer, SummarizerLimits, SummaryAnswer, SummaryRequest, TokenCount,
+    AnswerError, AppliedCompaction, ApplyError, BranchPlan, CannotShrink, CompactionPlan,
+    HandoffPlan, NothingToDo, PlanOptions, Summarizer, SummarizerLimits, SummaryAnswer,
+    SummaryRequest, TokenCount, Trigger, plan_for_context,
 };
 use llm_providers::catalog::ModelInfo;
 use llm_providers::{
     BoxFuture, CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy,
 };
-use session_model::Usage;
+use session_model::{SessionContext, SessionPath, Usage};
 
 use candidates::{Asking, first_answer, in_words, outline_limits};
 
@@ -250,13 +251,35 @@ impl Run<'_> {
     }
 }
 
-/// What a native compaction starts from.
-#[derive(Debug)]
-pub struct NativeStart {
-    /// The request that a turn would send.
-    pub request: Request,
-    /// Tokens of it, where a native history takes the place of a part of the context.
-    pub tokens: Option<TokenCount>,
+/// What is compacted, and by what it is planned.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The path.
+    pub path: &'a SessionPath<'a>,
+    /// Its context.
+    pub context: &'a SessionContext,
+    /// Why it is compacted.
+    pub trigger: &'a Trigger,
+    /// The options; each candidate has limits of its own.
+    pub options: &'a PlanOptions,
+}
+
+impl Subject<'_> {
+    fn plan(&self, limits: SummarizerLimits) -> Result<CompactionPlan, NothingToDo> {
+        let mut options = self.options.clone();
+        options.summarizer = limits;
+        plan_for_context(self.path, self.context, self.trigger, &options)
+    }
+
+    /// Returns the request that a turn would send, with or without replaying the native history of the compaction
+    /// before, and its tokens where that history takes the place of a part of the context.
+    fn turn_request(&self, candidate: &Candidate, replays: bool) -> (Request, Option<TokenCount>) {
+        let provider = &*candidate.provider;
+        let request = Request::for_context(self.path, self.context, provider, replays).0;
+        let history = request.native.as_ref();
+        let tokens = history.map(|history| native_tokens_before(self.context, history, &request));
+        (request, tokens)
+    }
 }
 
 /// A plan whose requests can be asked in smaller pieces.
@@ -301,6 +324,21 @@ pub enum NoSummary {
     Nothing(NothingToDo),
 }
 
+impl NoSummary {
+    /// Returns why there was nothing to do, also by a summary that would help nothing.
+    pub fn nothing_to_do(&self) -> Option<String> {
+        match self {
+            Self::Nothing(nothing) => Some(nothing.to_string()),
+            Self::Failed(Failure::Apply(
+                error @ (ApplyError::Inflated { .. }
+                | ApplyError::SavesLittle { .. }
+                | ApplyError::AboveWindow { .. }),
+            )) => Some(error.to_string()),
+            Self::Failed(_) | Self::Cancelled => None,
+        }
+    }
+}
+
 /// A compaction that was carried out, to the point of being written.
 #[derive(Debug)]
 pub struct Compacted {
@@ -310,30 +348,22 @@ pub struct Compacted {
     pub applied: AppliedCompaction,
 }
 
-/// Compacts by the first candidate that can, or quotes the conversation. `plan_for` plans for a summarizer's limits;
-/// `request_for` gives the request that a native compaction starts from, with or without replaying the native history
-/// of the compaction before. Nothing is written.
+/// Compacts by the first candidate that can, or quotes the conversation. Nothing is written.
 ///
 /// # Errors
 /// [`NoSummary`] when there is nothing to do, it was cancelled, or no candidate wrote and the outline is not allowed.
 pub async fn compact(
     candidates: &[Candidate],
-    window: TokenCount,
-    plan_for: &(dyn Fn(SummarizerLimits) -> Result<CompactionPlan, NothingToDo> + Sync),
-    request_for: &(dyn Fn(&Candidate, bool) -> NativeStart + Sync),
+    subject: Subject<'_>,
     run: &mut Run<'_>,
 ) -> Result<Compacted, NoSummary> {
-    let ask = Compacting {
-        window,
-        plan_for,
-        request_for,
-    };
     let every = |_: &Candidate| true;
-    let asked = first_answer(candidates, every, run, &ask).await?;
+    let asked = first_answer(candidates, every, run, &subject).await?;
     let mut done = match asked {
         Some(done) => done,
         None => {
-            let plan = plan_for(outline_limits(window)).map_err(NoSummary::Nothing)?;
+            let limits = outline_limits(subject.options.window);
+            let plan = subject.plan(limits).map_err(NoSummary::Nothing)?;
             let applied = plan.extractive().map_err(Failure::Apply)?;
             Compacted { plan, applied }
         }
@@ -344,21 +374,14 @@ pub async fn compact(
     Ok(done)
 }
 
-/// How one candidate compacts.
-struct Compacting<'c> {
-    window: TokenCount,
-    plan_for: &'c (dyn Fn(SummarizerLimits) -> Result<CompactionPlan, NothingToDo> + Sync),
-    request_for: &'c (dyn Fn(&Candidate, bool) -> NativeStart + Sync),
-}
-
-impl Asking<Compacted> for Compacting<'_> {
+impl Asking<Compacted> for Subject<'_> {
     fn ask<'a>(
         &'a self,
         candidate: &'a Candidate,
         run: &'a mut Run<'_>,
     ) -> BoxFuture<'a, Result<Compacted, NoSummary>> {
         Box::pin(async move {
-            let plan = match (self.plan_for)(candidate.limits(self.window)) {
+            let plan = match self.plan(candidate.limits(self.options.window)) {
                 Ok(plan) => plan,
                 Err(NothingToDo::Window(error)) => {
                     return Err(Failure::Window(error.to_string()).into());
@@ -368,7 +391,7 @@ impl Asking<Compacted> for Compacting<'_> {
             let done = match candidate.way {
                 SummaryMethod::Summary => summarize(plan, candidate, run).await,
                 SummaryMethod::Native(form) => {
-                    native::compact(plan, self.request_for, form, candidate, run).await
+                    native::compact(plan, self, form, candidate, run).await
                 }
             };
             Ok(done?)

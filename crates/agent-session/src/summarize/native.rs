@@ -8,17 +8,16 @@ use llm_providers::{
 use session_model::json::{RawJson, member};
 use session_model::{SessionContext, Usage};
 
-use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, SummaryStep};
+use crate::summarize::{Candidate, Compacted, Failure, Run, Subject, SummaryStep};
 
 /// Where an entry's details keep the tokens of its native history.
 pub const NATIVE_TOKENS: &str = "nativeTokensAfter";
 
 /// Has the provider compact the whole context in its own form. The readable summary is the provider's where it
-/// gives one, else extracted, so that another provider can go on as well. `request_for` gives the request with
-/// or without the native history of the compaction before.
+/// gives one, else extracted, so that another provider can continue as well.
 pub(super) async fn compact(
     plan: CompactionPlan,
-    request_for: &(dyn Fn(&Candidate, bool) -> NativeStart + Sync),
+    subject: &Subject<'_>,
     form: NativeForm,
     candidate: &Candidate,
     run: &mut Run<'_>,
@@ -29,15 +28,15 @@ pub(super) async fn compact(
         request: 1,
         requests: 1,
     });
-    let start = request_for(candidate, true);
-    let replays = start.request.native.is_some();
-    let mut before = start.tokens;
-    let answer = match ask(start.request, form, candidate, run).await {
+    let (request, mut before) = subject.turn_request(candidate, true);
+    let replays = request.native.is_some();
+    let answer = match ask(request, form, candidate, run).await {
         // An opaque item that the provider does not take any more is dropped for the readable summary.
         Err(error) if replays && error.kind.may_refuse_history() => {
             (run.watch)(SummaryStep::NativeRefused(&error));
             before = None;
-            ask(request_for(candidate, false).request, form, candidate, run).await?
+            let (request, _) = subject.turn_request(candidate, false);
+            ask(request, form, candidate, run).await?
         }
         answer => answer?,
     };
