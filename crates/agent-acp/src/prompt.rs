@@ -53,7 +53,7 @@ pub(crate) fn asked(blocks: Vec<Block>) -> Result<Asked, Failure> {
         .unwrap_or((&prompt.text, ""));
     let focus = Some(rest.trim().to_owned()).filter(|focus| !focus.is_empty());
     Ok(match (name, &focus) {
-        ("/compact", _) => Asked::Do(Command::Compact { focus }),
+        ("/compact", _) => Asked::Do(Command::Compact(focus.into())),
         ("/undo", None) => Asked::Do(Command::Undo(Whose::Ours)),
         ("/undo", Some(any)) if any == "any" => Asked::Do(Command::Undo(Whose::Any)),
         ("/redo", None) => Asked::Do(Command::Redo),
@@ -156,7 +156,7 @@ mod tests {
     fn a_slash_begins_a_command_that_is_known() {
         let text = |text: &str| of(json!([{ "type": "text", "text": text }]));
         assert!(
-            matches!(text("/compact the tests"), Ok(Asked::Do(Command::Compact { focus: Some(focus) })) if focus == "the tests")
+            matches!(text("/compact the tests"), Ok(Asked::Do(Command::Compact(request))) if request.focus.as_deref() == Some("the tests"))
         );
         assert!(matches!(
             text("/undo"),

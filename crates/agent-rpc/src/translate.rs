@@ -60,7 +60,7 @@ pub(crate) fn call(request: Request, host: &dyn Host) -> Result<Asking, RpcError
                 pin: ids(pin),
                 drop: ids(drop),
             };
-            Command::CompactWith(CompactionRequest {
+            Command::Compact(CompactionRequest {
                 focus,
                 strategy,
                 choices,

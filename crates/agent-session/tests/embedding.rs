@@ -75,7 +75,7 @@ async fn a_program_prompts_approves_and_compacts() {
         next(&mut events, idle).await;
         handle.prompt("go on").await.unwrap();
         next(&mut events, idle).await;
-        let compact = Command::Compact { focus: None };
+        let compact = Command::Compact(Default::default());
         let Reply::Compacted(compacted) = handle.ask(Ask::Do(compact)).await.unwrap() else {
             panic!("a compaction was asked for");
         };

@@ -22,8 +22,8 @@ use crate::ui::edits::Edits;
 use crate::ui::shell_name;
 use agent_session::compaction_core::undoable::Replaceable;
 use agent_session::summarize::{
-    Compacted, Failure, ModelReport, NoSummary, Subject, SummaryMethod, compact, main_place, seconds_in_details,
-    skipped_in_details, summary_draft,
+    Compacted, Failure, ModelReport, NoSummary, Subject, SummaryMethod, compact, main_place,
+    seconds_in_details, skipped_in_details, summary_draft,
 };
 
 /// Compact a session: summarize older history, keep recent work verbatim.

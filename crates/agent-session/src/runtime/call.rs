@@ -13,7 +13,7 @@ use crate::machine::{
 };
 use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
 use crate::runtime::{AgentSession, Command};
-use session_store::{BoxFuture, Delivery, Prompt};
+use session_store::{Delivery, Prompt};
 
 /// What is asked of a session, and who is answered.
 #[derive(Debug)]
@@ -86,11 +86,6 @@ pub(super) struct Calls {
 }
 
 impl AgentSession {
-    /// Carries out one command.
-    pub fn command(&mut self, command: Command) -> BoxFuture<'_, ()> {
-        Box::pin(self.call(command.into()))
-    }
-
     /// Carries out a call; answers immediately, or once it is known what came of it.
     pub(super) async fn call(&mut self, call: Call) {
         let Call { ask, caller } = call;
@@ -128,11 +123,7 @@ impl AgentSession {
                 self.feed(Event::Abort).await;
                 return None;
             }
-            Command::Compact { focus } => {
-                let requested = Requested::Compaction(focus.into());
-                return self.request_compaction(requested, caller).await;
-            }
-            Command::CompactWith(request) => {
+            Command::Compact(request) => {
                 let requested = Requested::Compaction(request);
                 return self.request_compaction(requested, caller).await;
             }

@@ -34,13 +34,8 @@ pub enum Command {
     Resume,
     /// What runs is to stop.
     Abort,
-    /// A compaction is wanted now.
-    Compact {
-        /// What the summary should focus on.
-        focus: Option<String>,
-    },
-    /// A compaction is wanted now, of which somebody has decided more than its focus.
-    CompactWith(CompactionRequest),
+    /// The session is compacted.
+    Compact(CompactionRequest),
     /// The summary that waits to be read is written, or another text in its place.
     Review {
         /// The other text.

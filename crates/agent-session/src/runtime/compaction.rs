@@ -5,8 +5,8 @@ use std::sync::Arc;
 use compaction_core::undoable::Replaceable;
 use compaction_core::{
     CompactionPlan, ElisionPlan, HookInput, LossKind, NothingToDo, PlanOptions, Profile,
-    PromptCache, PrunePlan, Settings, Strategy, TokenCount, Trigger, measure,
-    message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
+    PromptCache, PrunePlan, Settings, Strategy, TokenCount, Trigger, measure, message_counts,
+    plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::CancellationToken;

@@ -70,7 +70,7 @@ use crate::settings::{AutoContinue, SessionCompaction};
 use agent_tools::approval::{ApprovalEvent, Decision};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
-use session_store::{OpenSession, SessionCatalog, SessionStore, StoreError};
+use session_store::{OpenSession, SessionCatalog, StoreError};
 
 use compaction_run::CompactionRun;
 use events::Events;
@@ -218,11 +218,6 @@ impl AgentSession {
             calls: call::Calls::default(),
             model_is_new: false,
         }
-    }
-
-    /// Returns where the session is written.
-    pub fn store(&self) -> &dyn SessionStore {
-        &*self.store
     }
 
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.

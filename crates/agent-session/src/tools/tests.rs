@@ -420,6 +420,7 @@ async fn what_a_compaction_took_out_is_found_and_read() {
 
     user [e1]
     > use the zebra protocol, never the horse protocol
+
     agent [e2]
     > the zebra protocol it is; src/zebra.rs has it
     ");

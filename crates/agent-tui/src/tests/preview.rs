@@ -94,7 +94,7 @@ async fn a_compaction_is_previewed_chosen_and_run() {
     bench.key(KeyCode::Enter);
     let asked = plan(&mut bench, &session).await.join("\n");
     assert!(
-        asked.contains("CompactWith") && asked.contains("pin: [\""),
+        asked.contains("Compact(") && asked.contains("pin: [\""),
         "{asked}"
     );
     assert!(
@@ -267,7 +267,7 @@ async fn plain_lines_show_the_plan_and_go_on() {
     bench.type_text("/compact");
     bench.key(KeyCode::Enter);
     let _ = plan(&mut bench, &session).await;
-    assert!(bench.asked().contains("CompactWith"));
+    assert!(bench.asked().contains("Compact("));
     assert!(bench.screen().contains("Preview: compact now"));
     let compacted = super::reports::session(true).await;
     bench.type_text("/compact");

@@ -41,7 +41,7 @@ pub async fn session(is_compacted: bool) -> Snapshot {
             }
         }
         if is_compacted {
-            let compact = Ask::Do(Command::Compact { focus: None });
+            let compact = Ask::Do(Command::Compact(Default::default()));
             handle.ask(compact).await.expect("a compaction");
         }
         let reply = handle.ask(Ask::Snapshot).await;

@@ -185,5 +185,5 @@ fn show(state: &mut State, built: Built) -> Vec<Action> {
 
 /// Asks for a compaction.
 fn compact(request: CompactionRequest) -> Action {
-    Action::command("compact", Command::CompactWith(request))
+    Action::command("compact", Command::Compact(request))
 }

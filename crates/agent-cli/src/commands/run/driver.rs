@@ -228,8 +228,7 @@ impl Driver {
             | Command::AddExecution(_)
             | Command::Set { .. }
             | Command::Close => None,
-            Command::Compact { .. }
-            | Command::CompactWith(_)
+            Command::Compact(_)
             | Command::CompactInstead { .. }
             | Command::Handoff { .. }
             | Command::Navigate(_)
@@ -294,7 +293,7 @@ fn command(action: ScriptAction) -> Command {
                 ScriptDelivery::FollowUp => Delivery::FollowUp,
             },
         },
-        ScriptAction::Compact { focus } => Command::Compact { focus },
+        ScriptAction::Compact { focus } => Command::Compact(focus.into()),
         ScriptAction::Handoff { focus } => Command::Handoff { focus },
         ScriptAction::Navigate {
             back,

@@ -422,7 +422,7 @@ fn what_a_withdrawn_compaction_was_to_drop_stays_in_a_handoff() {
         life.say("work");
         life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
             .await;
-        life.send(Command::CompactWith(super::super::CompactionRequest {
+        life.send(Command::Compact(super::super::CompactionRequest {
             choices: super::super::CompactionChoices {
                 drop: vec![first],
                 ..Default::default()

@@ -30,6 +30,21 @@ impl Gate {
         self.0.1.notify_all();
     }
 
+    /// Waits while syncs hang, and returns whether they fail.
+    fn pass(&self) -> io::Result<()> {
+        let (state, changed) = &*self.0;
+        let mut state = state.lock().unwrap();
+        state.1 += 1;
+        let held = changed.wait_while(state, |(sync, _)| *sync == Sync::Hangs);
+        let mut state = held.unwrap();
+        state.1 -= 1;
+        changed.notify_all();
+        match state.0 {
+            Sync::Fails => Err(io::ErrorKind::TimedOut.into()),
+            Sync::Ends | Sync::Hangs => Ok(()),
+        }
+    }
+
     /// Lets the syncs that hang end so, and waits until they have; those that follow succeed.
     fn end(&self, sync: Sync) {
         self.set(sync);
@@ -63,7 +78,8 @@ impl FileLayer for Gate {
         file: &File,
         write: &mut dyn FnMut(&mut dyn io::Write) -> io::Result<()>,
     ) -> io::Result<()> {
-        SystemFiles.fill(file, write)
+        SystemFiles.fill(file, write)?;
+        self.pass()
     }
 }
 
@@ -86,17 +102,7 @@ impl AppendFile for GatedFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        let (state, changed) = &*self.gate.0;
-        let mut state = state.lock().unwrap();
-        state.1 += 1;
-        let held = changed.wait_while(state, |(sync, _)| *sync == Sync::Hangs);
-        let mut state = held.unwrap();
-        state.1 -= 1;
-        changed.notify_all();
-        match state.0 {
-            Sync::Fails => Err(io::ErrorKind::TimedOut.into()),
-            Sync::Ends | Sync::Hangs => Ok(()),
-        }
+        self.gate.pass()
     }
 
     fn truncate(&mut self, length: u64) -> io::Result<()> {
@@ -249,6 +255,54 @@ fn tools_run_on_while_a_message_is_kept() {
         user: two
         assistant (stop): c
         "#);
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_file_that_was_made_after_its_time_limit_is_continued() {
+    for end in [Sync::Ends, Sync::Fails] {
+        run(async {
+            let (harness, gate, _opened) = harness(&[answer(&words(40)), answer("c")].concat());
+            let mut life = harness.live();
+            say_and_hang(&mut life, &gate, "one").await;
+            wait(&mut life, Duration::from_secs(121)).await;
+            let told = life.rest().await;
+            assert!(told.contains("did not answer in 120 seconds"), "{told}");
+            gate.end(end);
+            life.ask("two").await;
+            assert_eq!(
+                life.written(),
+                "system: \nmodel script\nuser: one\nassistant (stop): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem \nuser: two\nassistant (stop): c",
+                "{end:?}"
+            );
+            assert_eq!(life.close().await.unsaved, None);
+        });
+    }
+}
+
+#[test]
+fn a_message_that_was_not_kept_in_time_can_be_said_again() {
+    run(async {
+        let (harness, gate, _opened) = harness(&answer("a"));
+        let mut life = harness.live();
+        gate.set(Sync::Hangs);
+        life.say("one");
+        wait(&mut life, Duration::from_secs(121)).await;
+        life.until(|event| matches!(event, SessionEvent::Error { .. }))
+            .await;
+        let told = life.news();
+        assert!(
+            told.starts_with("error: the message is not kept: "),
+            "{told}"
+        );
+        gate.end(Sync::Ends);
+        life.said.clear();
+        life.ask("one").await;
+        assert_eq!(
+            life.written(),
+            "system: \nmodel script\nuser: one\nassistant (stop): a"
+        );
         life.close().await;
     });
 }

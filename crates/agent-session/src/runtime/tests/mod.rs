@@ -830,11 +830,11 @@ fn to(target: Option<&str>) -> Navigation {
 
 /// Compaction as the user asks for it.
 fn compact() -> Command {
-    Command::Compact { focus: None }
+    Command::Compact(Default::default())
 }
 
 fn compact_by(strategy: compaction_core::Strategy) -> Command {
-    Command::CompactWith(crate::runtime::CompactionRequest {
+    Command::Compact(crate::runtime::CompactionRequest {
         strategy: Some(strategy),
         ..Default::default()
     })

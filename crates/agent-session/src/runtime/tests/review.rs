@@ -49,7 +49,7 @@ fn a_summary_that_is_read_first_is_written_as_it_was_edited() {
     run(async {
         let harness = harness();
         let mut life = harness.open_session(LONG);
-        life.send(Command::CompactWith(request(&[], &[], true)));
+        life.send(Command::Compact(request(&[], &[], true)));
         let before = harness.files();
         assert_snapshot!(until_review(&mut life).await, @"
         compaction manual context-full
@@ -78,11 +78,11 @@ fn a_summary_that_is_read_first_can_stay_or_be_cancelled() {
         let harness = harness();
         let mut life = harness.open_session(LONG);
         let before = harness.files();
-        life.send(Command::CompactWith(request(&["e2"], &[], true)));
+        life.send(Command::Compact(request(&["e2"], &[], true)));
         until_review(&mut life).await;
         assert_snapshot!(life.command_and(Command::AbortCompaction).await, @"compacted aborted: Compaction cancelled");
         assert_eq!(harness.files(), before);
-        life.send(Command::CompactWith(request(&[], &[], true)));
+        life.send(Command::Compact(request(&[], &[], true)));
         until_review(&mut life).await;
         assert_snapshot!(life.command_and(review(None)).await, @"compacted context-full by scripted/script");
         life.close().await;
@@ -106,7 +106,7 @@ fn what_is_pinned_stays_and_what_is_left_out_goes_until_an_undo() {
                 .any(|entry| *entry.entry_id == *id && entry.tokens.0 > 0)
         };
         assert!(has(&plain, "e2") && !has(&chosen, "e2"));
-        life.send(Command::CompactWith(wanted));
+        life.send(Command::Compact(wanted));
         assert_snapshot!(life.rest().await, @"
         compaction manual context-full
         compacted context-full by scripted/script
@@ -156,7 +156,7 @@ fn what_cannot_be_left_out_or_pinned_fails_before_anything_is_asked() {
             request(&[], &["nowhere"], false),
             request(&["nowhere"], &[], false),
         ] {
-            life.send(Command::CompactWith(wanted));
+            life.send(Command::Compact(wanted));
             told.push(life.rest().await);
         }
         assert_snapshot!(told.join("\n"), @"
