@@ -16,7 +16,8 @@ use compaction_core::{
 };
 use futures_util::future::LocalBoxFuture;
 use hooks::{HookAnswer, HookPoint, SampleSession};
-use llm_providers::{ApiProtocol, CancellationToken, Redactor, Script, decode_stream};
+use llm_providers::{ApiProtocol, CancellationToken, Redactor, decode_stream};
+use llm_script::Script;
 use serde_json::{Value, json};
 use session_import::{Format, Input, Origin};
 use session_model::{RoleOrder, SessionTree, build_context, check_pairs, decode_bytes};

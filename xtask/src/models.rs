@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use llm_providers::catalog::{Catalog, ProviderInfo};
+use llm_catalog::Catalog;
+use llm_providers::ProviderInfo;
 use llm_providers::{ApiProtocol, Reasoning, ReasoningField};
 use serde_json::{Map, Value, json};
 
@@ -10,7 +11,7 @@ use crate::integrations;
 use crate::run::{Outcome, read, root};
 
 const PACKAGE: &str = "node_modules/@earendil-works/pi-ai";
-const OUTPUT: &str = "crates/llm-providers/src/catalog/generated.json";
+const OUTPUT: &str = "crates/llm-catalog/src/generated.json";
 
 /// Parts of ids that are no models for a session: other media, other ways to call, names that stand for others.
 const LEFT_OUT: [&str; 8] = [

@@ -16,12 +16,14 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
-const LAYERS: [(&str, &[&str]); 20] = [
+const LAYERS: [(&str, &[&str]); 22] = [
     ("session-model", &[]),
     ("session-facts", &["session-model"]),
     ("compaction-core", &["session-model", "session-facts"]),
     ("session-recall", &["session-model", "session-facts"]),
     ("llm-providers", &["session-model"]),
+    ("llm-catalog", &["session-model", "llm-providers"]),
+    ("llm-script", &["session-model", "llm-providers"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
     (
@@ -50,6 +52,8 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "session-recall",
             "hooks",
             "llm-providers",
+            "llm-catalog",
+            "llm-script",
             "session-store",
             "agent-tools",
         ],
@@ -72,6 +76,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "compaction-core",
             "hooks",
             "llm-providers",
+            "llm-catalog",
             "session-store",
             "agent-tools",
             "agent-session",
@@ -108,6 +113,8 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "session-recall",
             "hooks",
             "llm-providers",
+            "llm-catalog",
+            "llm-script",
             "session-store",
             "session-store-postgres",
             "session-finder",
@@ -128,6 +135,7 @@ const LAYERS: [(&str, &[&str]); 20] = [
             "session-model",
             "compaction-core",
             "llm-providers",
+            "llm-catalog",
             "hooks",
             "session-store",
             "session-import",

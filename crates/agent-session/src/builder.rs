@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use compaction_core::Settings;
 use hooks::HookSet;
-use llm_providers::catalog::Catalog;
+use llm_catalog::Catalog;
 use llm_providers::{Reasoning, Redactor};
 
 use crate::channel::{EVENT_BYTES, EventReceiver, event_channel_of};

@@ -35,4 +35,6 @@ pub use machine::{Navigation, TurnEnd};
 pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply, SessionHandle};
 pub use turn::{Session, TurnOutcome};
 
-pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};
+pub use {
+    agent_tools, compaction_core, hooks, llm_providers, llm_script, session_model, session_store,
+};

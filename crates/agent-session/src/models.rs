@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use compaction_core::TokenCount;
-use llm_providers::catalog::{Catalog, CatalogError, ModelInfo, Selection};
-use llm_providers::{HttpClient, HttpProvider, Provider, RetryPolicy, ScriptPlay, Secret};
+use llm_catalog::{Catalog, CatalogError, Selection};
+use llm_providers::{HttpClient, HttpProvider, ModelInfo, Provider, RetryPolicy, Secret};
+use llm_script::ScriptPlay;
 use session_model::ModelRef;
 
 use crate::summarize::{Candidate, Fallback, in_order};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use hooks::process::is_secret;
+use llm_catalog::Catalog;
 use llm_providers::Redactor;
-use llm_providers::catalog::Catalog;
 
 use crate::tools::standard_tools;
 use agent_tools::approval::{Policy, policy_of};

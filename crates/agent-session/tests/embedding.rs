@@ -6,7 +6,7 @@ use std::time::Duration;
 use agent_session::agent_tools::Workspace;
 use agent_session::agent_tools::approval::Decision;
 use agent_session::compaction_core::TokenCount;
-use agent_session::llm_providers::{Script, ScriptPlay};
+use agent_session::llm_script::{Script, ScriptPlay};
 use agent_session::models::LiveModels;
 use agent_session::session_store::{
     Delivery, FileCatalog, NewSession, Prompt, PromptImage, SessionCatalog,

@@ -1,6 +1,7 @@
 //! Every key that there is: what it means, what it may be, what it is unless set.
 
-use llm_providers::catalog::{CompatOverride, ModelOverride, ProviderOverride};
+use llm_catalog::{ModelOverride, ProviderOverride};
+use llm_providers::CompatOverride;
 use serde::Serialize;
 use serde_json::Value;
 use session_model::json::Members;

@@ -43,8 +43,8 @@ mod variables;
 use std::collections::BTreeMap;
 
 use compaction_core::{BranchSummarySettings, Settings};
+use llm_catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
 use llm_providers::Reasoning;
-use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use llm_providers::catalog::CatalogError;
+use llm_catalog::CatalogError;
 use serde_json::{Map, Value};
 use session_model::text::clean;
 use session_store::{ReadObserver, StoreError, read_stream};

@@ -1,43 +1,29 @@
 //! Requests to language models in, streamed answers out, one error type.
 //!
-//! A [`Provider`] takes a [`Request`] and gives a stream of [`Event`]s that ends
-//! with [`Event::Done`], or a [`ProviderError`]. Which provider it is may be
-//! chosen at run time: [`HttpProvider`] speaks OpenAI Responses, Chat Completions,
-//! Anthropic Messages and Gemini ([`ApiProtocol`]), [`RemoteEndpoint`] asks a service for
-//! summaries, and [`Scripted`] answers from a list of turns or from a file ([`Script`]).
-//! [`complete`] sees one request to its end under a [`RetryPolicy`].
-//!
-//! ```
-//! use llm_providers::{CancellationToken, Progress, Request, RetryPolicy, Scripted, ScriptedTurn, complete};
-//!
-//! # futures_executor::block_on(async {
-//! let provider = Scripted::new(vec![ScriptedTurn::Text("a summary".to_owned())]);
-//! let request = Request::for_prompt("be brief", "summarize this");
-//! let mut pieces = 0;
-//! let mut progress = |progress: Progress<'_>| pieces += usize::from(matches!(progress, Progress::Event(_)));
-//! let cancel = CancellationToken::new();
-//! let answer = complete(&provider, &request, &RetryPolicy::NEVER, &cancel, &mut progress).await?;
-//! assert_eq!(answer.text(), "a summary");
-//! assert_eq!(pieces, 2); // the text, and the end
-//! # Ok::<(), llm_providers::ProviderError>(())
-//! # }).unwrap();
-//! ```
-//!
-//! A model behind HTTP comes from the [`catalog`]:
+//! A [`Provider`] takes a [`Request`] and gives a stream of [`Event`]s that ends with [`Event::Done`], or a
+//! [`ProviderError`]. [`HttpProvider`] asks a model ([`ModelInfo`]) at an address ([`ProviderInfo`]) over one of the
+//! protocols of [`ApiProtocol`]; [`RemoteEndpoint`] asks a service for summaries. [`complete`] sees one request to its
+//! end under a [`RetryPolicy`].
 //!
 //! ```no_run
-//! use llm_providers::catalog::{Catalog, Selection};
-//! use llm_providers::{HttpClient, HttpProvider, HttpSettings, Secret};
+//! use llm_providers::{
+//!     CancellationToken, HttpClient, HttpProvider, HttpSettings, ModelInfo, ProviderInfo, Request, RetryPolicy, complete,
+//! };
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let selection = Selection { model: "openai/gpt-5.4".to_owned(), ..Selection::default() };
-//! let resolved = Catalog::embedded().resolve(&selection)?;
-//! let key = std::env::var("OPENAI_API_KEY").ok().as_deref().and_then(Secret::new);
+//! # async fn ask() -> Result<(), llm_providers::ProviderError> {
+//! let mut local = ProviderInfo::unlisted("local");
+//! local.base_url = "http://127.0.0.1:8080/v1".to_owned();
 //! let http = HttpClient::new(HttpSettings::default())?;
-//! let provider = HttpProvider::new(http, resolved.provider, resolved.model, key);
-//! # let _ = provider; Ok(())
+//! let provider = HttpProvider::new(http, local, ModelInfo::unlisted("local", "qwen3"), None);
+//! let request = Request::for_prompt("be brief", "summarize this");
+//! let cancel = CancellationToken::new();
+//! let answer = complete(&provider, &request, &RetryPolicy::default(), &cancel, &mut |_| {}).await?;
+//! println!("{}", answer.text());
+//! # Ok(())
 //! # }
 //! ```
+//!
+//! Providers and models by name are in the crate `llm-catalog`, one that needs no network in `llm-script`.
 //!
 //! **Invariants.** A key goes into a request's header alone: it is taken out of
 //! errors and records, and a debug print never shows it. Every body that is read is bounded in size and
@@ -48,11 +34,13 @@
 
 mod answer;
 mod capabilities;
-pub mod catalog;
 mod classify;
 mod complete;
 mod context;
+mod endpoint;
 mod error;
+mod extra_body;
+mod headers;
 mod http_provider;
 mod loopback;
 mod native;
@@ -61,17 +49,19 @@ mod provider;
 mod remote;
 mod request;
 mod retry;
-mod scripted;
 mod secret;
 mod size;
 mod transport;
 mod wire;
 
 pub use answer::{Answer, Event};
-pub use capabilities::Capabilities;
+pub use capabilities::{Capabilities, Levels};
 pub use classify::{Classified, classify, request_id, retry_after};
 pub use complete::{Progress, compact_native, complete};
+pub use endpoint::{CompatOverride, FactOrigin, KeyHeader, ModelInfo, PriceTier, ProviderInfo};
 pub use error::{ProviderError, ProviderErrorKind};
+pub use extra_body::ExtraBody;
+pub use headers::Headers;
 pub use http_provider::HttpProvider;
 #[cfg(feature = "bedrock")]
 pub use http_provider::bedrock::{AwsAccess, AwsCredentials};
@@ -83,11 +73,8 @@ pub use provider::{BoxFuture, EventStream, Provider};
 pub use remote::{EndpointError, RemoteEndpoint};
 pub use request::{Reasoning, Request, Tool, ToolChoice};
 pub use retry::{RetryPolicy, RetryStop};
-pub use scripted::{
-    Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
-    ScriptLine, ScriptPlay, ScriptStep, ScriptSummary, ScriptUsage, Scripted, ScriptedTurn,
-};
 pub use secret::{PieceRedactor, Redactor, Secret};
+pub use size::{answer_tokens, request_tokens};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};
 pub use wire::{

@@ -9,14 +9,14 @@ use crate::request::{Request, Tool};
 const IMAGE_UNITS: usize = 4_800;
 
 /// Returns the tokens of the system prompt, the messages and the tools.
-pub(crate) fn request_tokens(request: &Request) -> u64 {
+pub fn request_tokens(request: &Request) -> u64 {
     let messages: usize = request.messages.iter().map(message_units).sum();
     let tools: usize = request.tools.iter().map(tool_units).sum();
     tokens(utf16_len(&request.system) + messages + tools)
 }
 
 /// Returns the tokens of an answer.
-pub(crate) fn answer_tokens(content: &[Block]) -> u64 {
+pub fn answer_tokens(content: &[Block]) -> u64 {
     tokens(content.iter().map(block_units).sum())
 }
 

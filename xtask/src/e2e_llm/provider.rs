@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     Answer, ApiProtocol, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings,
     Progress, ProviderError, ProviderErrorKind, Request, RetryPolicy, complete,

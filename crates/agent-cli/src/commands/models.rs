@@ -2,7 +2,8 @@
 
 use clap::Args;
 use compaction_core::TokenCount;
-use llm_providers::catalog::{Catalog, ExtraBody, ModelInfo, ProviderInfo};
+use llm_catalog::Catalog;
+use llm_providers::{ExtraBody, ModelInfo, ProviderInfo};
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;

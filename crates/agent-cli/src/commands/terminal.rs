@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agent_session::runtime::{Command, Snapshot};
 use agent_tui::{Choice, Ended, Host, Listed, Next, Options, Theme, Where};
-use llm_providers::catalog::ModelInfo;
+use llm_providers::ModelInfo;
 use serde_json::json;
 use session_model::text::first_line;
 use session_store::{Delivery, Prompt};

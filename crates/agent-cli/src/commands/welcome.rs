@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_tour_is_a_script() {
-        let script = llm_providers::Script::parse(TOUR).expect("a script");
+        let script = llm_script::Script::parse(TOUR).expect("a script");
         assert_eq!(script.header.name.as_deref(), Some("tour"));
     }
 }

@@ -14,7 +14,7 @@ use agent_session::summarize::{
 use agent_settings::AppSettings;
 use agent_settings::models::{self, ModelsError, NativeChoice, candidates, http_client, remote};
 use compaction_core::{Strategy, SummarizerLimits, SummaryAnswer, TokenCount};
-use llm_providers::catalog::{Catalog, CatalogError, Resolved, Selection, SelectionField};
+use llm_catalog::{Catalog, CatalogError, Resolved, Selection, SelectionField};
 use llm_providers::{ApiProtocol, HttpClient, ProviderErrorKind, RetryPolicy};
 use session_model::{ModelRef, SessionPath};
 

@@ -116,7 +116,7 @@ mod tests {
     use std::sync::Arc;
 
     use compaction_core::Summarizer;
-    use llm_providers::catalog::ModelInfo;
+    use llm_providers::ModelInfo;
     use llm_providers::{HttpClient, HttpProvider, HttpSettings, NativeForm, RemoteEndpoint};
     use session_model::ModelRef;
 
@@ -125,7 +125,7 @@ mod tests {
 
     fn candidates() -> Vec<Candidate> {
         let http = HttpClient::new(HttpSettings::default()).expect("a client");
-        let catalog = llm_providers::catalog::Catalog::embedded();
+        let catalog = llm_catalog::Catalog::embedded();
         let of = |provider: &str, model: &str, way| {
             let info = ModelInfo::unlisted(provider, model);
             let provider = catalog.provider(provider).expect("a provider").clone();

@@ -19,7 +19,7 @@ use compaction_core::{
     HandoffPlan, NothingToDo, PlanOptions, Summarizer, SummarizerLimits, SummaryAnswer,
     SummaryRequest, TokenCount, Trigger, plan_for_context,
 };
-use llm_providers::catalog::ModelInfo;
+use llm_providers::ModelInfo;
 use llm_providers::{
     BoxFuture, CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy,
 };

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use agent_session::summarize::{Candidate, SummaryMethod};
 use compaction_core::Summarizer;
-use llm_providers::catalog::{Catalog, Resolved, Selection};
+use llm_catalog::{Catalog, Resolved, Selection};
 use llm_providers::{
     Answer, ApiProtocol, CancellationToken, HttpClient, HttpProvider, HttpSettings, NativeForm,
     NativeRequest, Progress, Provider, ProviderError, Reasoning, Request, RetryPolicy, Secret,

@@ -11,7 +11,7 @@ mod show;
 mod travel;
 
 use forms::{FORMS, Form};
-use llm_providers::catalog::Catalog;
+use llm_catalog::Catalog;
 
 /// What is planted as the key of every provider.
 const KEY: &str = "planted-key-0123456789";

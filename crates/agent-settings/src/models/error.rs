@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use llm_catalog::CatalogError;
 use llm_providers::ProviderError;
-use llm_providers::catalog::CatalogError;
 
 /// Why nobody can be asked.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use llm_providers::catalog::{Catalog, ModelInfo, ProviderInfo};
+use llm_catalog::{Catalog, check_key_transport};
 use llm_providers::{CancellationToken, HttpProvider};
+use llm_providers::{ModelInfo, ProviderInfo};
 
 use super::{ModelsError, http_client, key};
 use crate::AppSettings;
@@ -23,7 +24,7 @@ pub async fn refresh(
     })?;
     let key = key(provider)?;
     if key.is_some() || !provider.headers.is_empty() {
-        provider.check_key_transport()?;
+        check_key_transport(provider)?;
     }
     let http = http_client(settings, None)?;
     let model = ModelInfo::unlisted(&provider.name, "models");

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use compaction_core::TokenCount;
+use llm_catalog::{Catalog, Resolved, Selection};
 use llm_providers::HttpClient;
-use llm_providers::catalog::{Catalog, Resolved, Selection};
 
 use super::{ModelsError, NativeChoice, candidates, http_client, remote, retry_policy};
 use crate::AppSettings;

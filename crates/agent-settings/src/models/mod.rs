@@ -10,10 +10,11 @@ use std::sync::Arc;
 
 use agent_session::summarize::{Candidate, SummaryMethod};
 use compaction_core::Summarizer;
-use llm_providers::catalog::{ModelInfo, ProviderInfo, Resolved};
+use llm_catalog::{Resolved, check_key_transport};
 use llm_providers::{
     ApiProtocol, HttpClient, HttpProvider, NativeForm, Provider as _, RemoteEndpoint, Secret,
 };
+use llm_providers::{ModelInfo, ProviderInfo};
 
 use crate::AppSettings;
 
@@ -98,7 +99,7 @@ fn native_forms(
 fn candidate(resolved: &Resolved, http: &HttpClient) -> Result<Candidate, ModelsError> {
     let key = key(&resolved.provider)?;
     if key.is_some() || !resolved.provider.headers.is_empty() {
-        resolved.provider.check_key_transport()?;
+        check_key_transport(&resolved.provider)?;
     }
     let (model, has_key) = (resolved.model.clone(), key.is_some());
     let provider = HttpProvider::new(http.clone(), resolved.provider.clone(), model, key);

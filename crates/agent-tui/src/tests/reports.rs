@@ -2,7 +2,7 @@
 
 use agent_session::agent_tools::Workspace;
 use agent_session::compaction_core::TokenCount;
-use agent_session::llm_providers::Script;
+use agent_session::llm_script::Script;
 use agent_session::models::LiveModels;
 use agent_session::runtime::{Ask, Command, Snapshot};
 use agent_session::{AgentSession, Reply, SessionEvent};

@@ -5,7 +5,7 @@ use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::capabilities::Capabilities;
-use crate::catalog::{FactOrigin, ModelInfo, PriceTier};
+use crate::endpoint::{FactOrigin, ModelInfo, PriceTier};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::http_provider::HttpProvider;
 use crate::transport::joined;

@@ -18,8 +18,9 @@ use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::capabilities::Capabilities;
-use crate::catalog::{ExtraBody, ModelInfo, ProviderInfo};
+use crate::endpoint::{ModelInfo, ProviderInfo};
 use crate::error::{ProviderError, ProviderErrorKind};
+use crate::extra_body::ExtraBody;
 use crate::native::{NativeAnswer, NativeRequest};
 use crate::native_history::{MESSAGES_KEY, RESPONSES_KEY};
 use crate::provider::{BoxFuture, EventStream, Provider};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::catalog::Catalog;
+use crate::endpoint::ProviderInfo;
 use crate::native_history::NativeHistory;
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
@@ -102,7 +102,9 @@ proptest! {
         request.reasoning = reasoning;
         request.max_output = most;
         let capabilities = if able { ABLE } else { crate::Capabilities::default() };
-        for provider in Catalog::embedded().providers() {
+        let providers = include_str!("../../../llm-catalog/src/providers.json");
+        let providers: Vec<ProviderInfo> = serde_json::from_str(providers).expect("providers");
+        for provider in &providers {
             for wire in [ApiProtocol::Responses, ApiProtocol::Chat, ApiProtocol::Messages, ApiProtocol::Gemini] {
                 let target = Target {
                     provider: "p",

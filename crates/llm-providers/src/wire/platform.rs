@@ -34,7 +34,7 @@ impl Platform {
     }
 
     /// Returns the wire of a model, where its id names who made it: Claude is asked in Anthropic's own.
-    pub(crate) fn wire_of(self, model: &str) -> Option<ApiProtocol> {
+    pub fn wire_of(self, model: &str) -> Option<ApiProtocol> {
         let _ = model;
         match self {
             Self::Plain => None,

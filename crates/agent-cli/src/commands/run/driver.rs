@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use llm_providers::{ScriptAction, ScriptDelivery, ScriptPlay};
+use llm_script::{ScriptAction, ScriptDelivery, ScriptPlay};
 
 use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;

@@ -4,7 +4,7 @@ use crate::models::live_models;
 use std::path::Path;
 
 use compaction_core::TokenCount;
-use llm_providers::catalog::Selection;
+use llm_catalog::Selection;
 
 use super::prepare::{SCRIPT_WINDOW, SCRIPTED, selection};
 use super::script::ScriptFile;

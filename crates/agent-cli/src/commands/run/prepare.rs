@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount};
-use llm_providers::catalog::Selection;
-use llm_providers::{ApiProtocol, Provider, Reasoning, ScriptAction, ScriptPlay};
+use llm_catalog::Selection;
+use llm_providers::{ApiProtocol, Provider, Reasoning};
+use llm_script::{ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::commands::run::folders::workspace;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use llm_providers::Script;
+use llm_script::Script;
 
 use crate::commands::run::RunArgs;
 use crate::commands::run::prepare::SCRIPTED;

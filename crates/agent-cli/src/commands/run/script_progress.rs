@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use compaction_core::{HANDOFF_MESSAGE, LEAF_ENTRY};
-use llm_providers::ScriptAction;
+use llm_script::ScriptAction;
 use session_model::{
     AgentMessage, EntryBody, EntryId, EntryIndex, EntryKind, SessionTree, StopReason,
 };

@@ -1,7 +1,7 @@
 //! How a run is reported that ended in a certain way.
 
 use insta::assert_snapshot;
-use llm_providers::ScriptAction;
+use llm_script::ScriptAction;
 
 use super::*;
 use agent_session::channel::event_channel;

@@ -73,7 +73,7 @@ fn scripts_that_cannot_be_played() {
         "bad.jsonl",
         "{\"script\":1}\n\n{\"answer\":{\"txet\":\"A.\"}}\n",
     );
-    assert_snapshot!(play("bad.jsonl"), @"error: script bad.jsonl, line 3: answer.txet: unknown key; allowed are text, thinking, calls, stop, usage, pause_ms");
+    assert_snapshot!(play("bad.jsonl"), @"error: script bad.jsonl, line 3: answer.txet: unknown field `txet`, expected one of `text`, `thinking`, `calls`, `stop`, `usage`, `pause_ms`");
     runs.env.write(
         "gone.jsonl",
         "{\"script\":1,\"workspace\":\"nowhere\"}\n{\"answer\":{\"text\":\"A.\"}}\n",

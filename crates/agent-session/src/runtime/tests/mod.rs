@@ -42,8 +42,9 @@ use ::hooks::HookSet;
 use compaction_core::{Profile, Settings, Summarizer, TokenCount};
 use llm_providers::{
     BoxFuture, CancellationToken, Capabilities, EventStream, Provider, ProviderError, Reasoning,
-    Redactor, Request, Script, ScriptPlay,
+    Redactor, Request,
 };
+use llm_script::{Script, ScriptPlay};
 use serde_json::{Value, json};
 use session_model::{
     AgentMessage, EntryBody, EntryId, LlmMessage, RoleOrder, build_context, check_pairs,

@@ -1,7 +1,7 @@
 //! What of a script's user is left to be done.
 
 use insta::assert_snapshot;
-use llm_providers::ScriptDelivery;
+use llm_script::ScriptDelivery;
 
 use super::*;
 

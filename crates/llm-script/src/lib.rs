@@ -1,6 +1,6 @@
-//! A provider that answers without a network: from a list of turns, or from a script in a file.
+//! A [`Provider`] that answers without a network: from a list of turns ([`Scripted::new`]), or from a script in a
+//! file ([`Script`]), which also says what the user does.
 
-mod fields;
 mod file;
 mod play;
 mod read;
@@ -8,13 +8,11 @@ mod stage;
 
 use std::sync::Arc;
 
+use llm_providers::{
+    BoxFuture, CancellationToken, Capabilities, EventStream, Provider, ProviderError, Request,
+};
 use session_model::{StopReason, ToolCall};
-use tokio_util::sync::CancellationToken;
 
-use crate::capabilities::Capabilities;
-use crate::error::ProviderError;
-use crate::provider::{BoxFuture, EventStream, Provider};
-use crate::request::Request;
 use stage::{Cue, Stage, Turn};
 
 pub use file::{

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     Answer, ApiProtocol, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings,
     Provider, ProviderError, ProviderErrorKind, Recorder, Request, Secret,

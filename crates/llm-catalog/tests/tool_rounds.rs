@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use futures_util::StreamExt;
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     Answer, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings, Provider, Request,
     Secret, Tool,

@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use llm_providers::{
+    ApiProtocol, CompatOverride, ExtraBody, FactOrigin, Headers, KeyHeader, ModelInfo, Platform,
+    PriceTier, ProviderInfo,
+};
+
 use super::error::{CatalogError, meant};
 use super::nearest::nearest;
-use super::{
-    Catalog, ExtraBody, FactOrigin, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo,
-    base_url,
-};
-use crate::capabilities::Capabilities;
-use crate::wire::{
-    ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, Platform, ProviderCompat,
-    ReasoningField,
-};
+use super::{Catalog, base_url};
 
 /// A user's changes and additions. What is not said stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -53,37 +50,6 @@ pub struct ProviderOverride {
     pub any_model: Option<bool>,
     /// Whether a key may go over plain http to another host.
     pub allow_insecure: Option<bool>,
-}
-
-/// Changes to [`ProviderCompat`], field by field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct CompatOverride {
-    /// Which field bounds an answer.
-    pub max_tokens_field: Option<MaxTokensField>,
-    /// Whether the role `developer` takes the place of `system`.
-    pub developer_role: Option<bool>,
-    /// Whether `stream_options.include_usage` is understood.
-    pub stream_usage: Option<bool>,
-    /// How thinking is asked for.
-    pub reasoning_field: Option<ReasoningField>,
-    /// Whether earlier thinking is sent back as `reasoning_content`.
-    pub replays_reasoning: Option<bool>,
-    /// Whether it is sent back as `reasoning` as well.
-    pub replays_as_reasoning: Option<bool>,
-    /// Whether tools may say `eager_input_streaming`.
-    pub eager_tools: Option<bool>,
-    /// Whether messages of user and assistant must alternate.
-    pub alternating_roles: Option<bool>,
-    /// Whether tool call ids must be nine letters and digits.
-    pub short_tool_ids: Option<bool>,
-    /// Whether `store` and `prompt_cache_key` are understood.
-    pub openai_extras: Option<bool>,
-    /// Which models get prompt-cache marks.
-    pub cache_control: Option<CacheControlModels>,
-    /// How long the prompt cache keeps what was marked.
-    pub cache_ttl: Option<CacheTtl>,
 }
 
 /// Changes to a model, or a new one.
@@ -144,7 +110,7 @@ impl Catalog {
             return Err(CatalogError::setting(key(""), reason));
         }
         let is_new = known.is_none();
-        let mut provider = known.unwrap_or_else(|| new_provider(name));
+        let mut provider = known.unwrap_or_else(|| ProviderInfo::unlisted(name));
         if let Some(wire) = change.wire {
             provider.compat = *provider.wires.get(&wire).unwrap_or(&provider.compat);
             provider.wire = wire;
@@ -217,7 +183,10 @@ impl Catalog {
             return Err(CatalogError::setting(key(".window"), reason));
         }
         let known = self.models.get(&full_name).cloned();
-        let mut model = known.unwrap_or_else(|| new_model(&provider, id));
+        let mut model = known.unwrap_or_else(|| ModelInfo {
+            source: "settings".to_owned(),
+            ..ModelInfo::unlisted(&provider, id)
+        });
         for (field, value) in [
             (".window", change.window),
             (".maxOutput", change.max_output),
@@ -259,66 +228,6 @@ impl Catalog {
         }
         self.models.insert(full_name, model);
         Ok(())
-    }
-}
-
-impl CompatOverride {
-    pub(super) fn apply(&self, compat: &mut ProviderCompat) {
-        set(&mut compat.max_tokens_field, self.max_tokens_field);
-        set(&mut compat.developer_role, self.developer_role);
-        set(&mut compat.stream_usage, self.stream_usage);
-        set(&mut compat.reasoning_field, self.reasoning_field);
-        set(&mut compat.replays_reasoning, self.replays_reasoning);
-        set(&mut compat.replays_as_reasoning, self.replays_as_reasoning);
-        set(&mut compat.eager_tools, self.eager_tools);
-        set(&mut compat.alternating_roles, self.alternating_roles);
-        set(&mut compat.short_tool_ids, self.short_tool_ids);
-        set(&mut compat.openai_extras, self.openai_extras);
-        set(&mut compat.cache_control, self.cache_control);
-        set(&mut compat.cache_ttl, self.cache_ttl);
-    }
-}
-
-/// Returns a provider of which only the name is known.
-pub(super) fn new_provider(name: &str) -> ProviderInfo {
-    ProviderInfo {
-        name: name.to_owned(),
-        aliases: Vec::new(),
-        base_url: String::new(),
-        wire: ApiProtocol::Chat,
-        api_key_env: None,
-        key_header: None,
-        session_header: None,
-        key_optional: true,
-        headers: Headers::default(),
-        compat: ProviderCompat::default(),
-        own_compat: CompatOverride::default(),
-        body_defaults: ExtraBody::default(),
-        extra_body: ExtraBody::default(),
-        wires: BTreeMap::new(),
-        gateway: false,
-        any_model: true,
-        allow_insecure: false,
-    }
-}
-
-/// Returns a model that the settings name.
-pub(super) fn new_model(provider: &str, id: &str) -> ModelInfo {
-    ModelInfo {
-        provider: provider.to_owned(),
-        id: id.to_owned(),
-        wire: None,
-        capabilities: Capabilities {
-            tools: true,
-            ..Capabilities::default()
-        },
-        compat: CompatOverride::default(),
-        extra_body: ExtraBody::default(),
-        extra_headers: Headers::default(),
-        prices: Vec::new(),
-        source: "settings".to_owned(),
-        date: String::new(),
-        origin: FactOrigin::Settings,
     }
 }
 

@@ -1,6 +1,6 @@
-//! What a request would cost on every model with a price. Run: `cargo run -p llm-providers --example catalog`
+//! What a request would cost on every model with a price. Run: `cargo run -p llm-catalog --example catalog`
 
-use llm_providers::catalog::Catalog;
+use llm_catalog::Catalog;
 use session_model::Usage;
 
 fn main() {

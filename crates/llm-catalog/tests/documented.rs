@@ -5,7 +5,7 @@
 //! places; null stands for a field that must not be there. `answer` is what the service sends back, and `answered`
 //! what must be understood of it.
 
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     Answer, CancellationToken, HttpClient, HttpProvider, HttpSettings, ProviderError, Reasoning,
     Request, RetryPolicy, Secret, Tool, ToolChoice, complete,

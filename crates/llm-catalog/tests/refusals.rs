@@ -1,7 +1,7 @@
 //! Bad settings: what a provider refuses, and what is not sent at all. Each error names what to change.
 
 use futures_util::StreamExt;
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     CancellationToken, HttpClient, HttpProvider, HttpSettings, Provider, ProviderError,
     ProviderErrorKind, Reasoning, Request, Secret,

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     ApiProtocol, CancellationToken, HttpClient, HttpProvider, HttpSettings, Progress,
     ProviderError, ProviderErrorKind, Request, RetryPolicy, complete,

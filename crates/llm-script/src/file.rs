@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use llm_providers::ProviderError;
+use serde::Deserialize;
 use session_model::json::RawJson;
 use session_model::{StopReason, ToolCall};
 
-use super::read::{self, Line};
-use crate::error::ProviderError;
+use crate::read::or_default;
 
 /// A script: what a model answers and what the user does, line by line.
 ///
 /// ```
-/// use llm_providers::{Script, ScriptAction, ScriptDelivery};
+/// use llm_script::{Script, ScriptAction, ScriptDelivery};
 ///
 /// let script = Script::parse(r#"
 /// {"script":1,"name":"greeting","window":16384}
@@ -24,7 +25,7 @@ use crate::error::ProviderError;
 /// let say = ScriptAction::Say { text: "good morning".to_owned(), delivery: ScriptDelivery::Prompt };
 /// assert_eq!(play.take_actions(), [say]);
 /// assert_eq!(play.answers_left(), 1);
-/// # Ok::<(), llm_providers::ScriptError>(())
+/// # Ok::<(), llm_script::ScriptError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
@@ -102,15 +103,18 @@ impl Default for ScriptAnswer {
 }
 
 /// What an answer bills, in tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct ScriptUsage {
     /// Prompt tokens that were not cached; `None` for an estimate of the request, less what the cache had.
     pub input: Option<u64>,
     /// Tokens of the answer; `None` for an estimate of it.
     pub output: Option<u64>,
     /// Prompt tokens read from the cache.
+    #[serde(deserialize_with = "or_default")]
     pub cache_read: u64,
     /// Prompt tokens written to the cache.
+    #[serde(deserialize_with = "or_default")]
     pub cache_write: u64,
 }
 
@@ -173,7 +177,8 @@ pub enum ScriptAction {
 }
 
 /// When the model gets what the user says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ScriptDelivery {
     /// Immediately, as the next prompt.
     #[default]
@@ -192,39 +197,4 @@ pub struct ScriptError {
     pub line: usize,
     /// The key, what is wrong with it, and what is allowed.
     pub message: String,
-}
-
-impl Script {
-    /// Returns the script that `text` spells (see `docs/reference/scripts.md`).
-    ///
-    /// # Errors
-    /// The first line that cannot be used, with its number and key.
-    pub fn parse(text: &str) -> Result<Self, ScriptError> {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let mut script = Self::default();
-        let mut header_line = None;
-        for (line, text) in (1..).zip(text.lines()) {
-            if text.trim().is_empty() || text.starts_with('#') {
-                continue;
-            }
-            let fault = |message| ScriptError { line, message };
-            match read::line(text, line).map_err(fault)? {
-                Line::Header(header) => {
-                    if let Some(first) = header_line {
-                        let message =
-                            format!("script: is a second header, after line {first}; keep one");
-                        return Err(fault(message));
-                    }
-                    if !script.lines.is_empty() {
-                        let message = "script: the header must stand before all other lines";
-                        return Err(fault(message.to_owned()));
-                    }
-                    header_line = Some(line);
-                    script.header = header;
-                }
-                Line::Step(step) => script.lines.push(ScriptLine { line, step }),
-            }
-        }
-        Ok(script)
-    }
 }

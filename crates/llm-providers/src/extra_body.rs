@@ -42,12 +42,12 @@ const PROTECTED_INSIDE: [&str; 4] = ["contents", "messages", "systeminstruction"
 
 impl ExtraBody {
     /// Returns the first protected field, as a dotted name.
-    pub(super) fn protected(&self) -> Option<String> {
+    pub fn protected(&self) -> Option<String> {
         protected(&self.0, &PROTECTED)
     }
 
     /// Merges `over` into these fields.
-    pub(super) fn merge(&mut self, over: &Self) {
+    pub fn merge(&mut self, over: &Self) {
         for (name, value) in &over.0 {
             merge(self.0.entry(name).or_insert(Value::Null), value);
         }

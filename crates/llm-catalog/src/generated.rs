@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use llm_providers::{
+    ApiProtocol, Capabilities, CompatOverride, FactOrigin, Levels, ModelInfo, PriceTier,
+};
 use serde::Deserialize;
 
-use super::{CompatOverride, FactOrigin, ModelInfo, PriceTier, embedded, overrides};
-use crate::capabilities::{Capabilities, Levels};
-use crate::wire::ApiProtocol;
+use super::embedded;
 
 /// The file.
 #[derive(Deserialize)]
@@ -69,7 +70,7 @@ pub(super) fn models() -> impl Iterator<Item = ModelInfo> {
             source: source.clone(),
             date: date.clone(),
             origin: FactOrigin::Generated,
-            ..overrides::new_model(&provider, &id)
+            ..ModelInfo::unlisted(&provider, &id)
         })
     })
 }

@@ -1,9 +1,10 @@
-//! Plays a script and shows what goes by. Run: `cargo run -p llm-providers --example scripted [FILE]`
+//! Plays a script and shows what goes by. Run: `cargo run -p llm-script --example scripted [FILE]`
 
 use std::error::Error;
 
 use futures_util::StreamExt;
-use llm_providers::{CancellationToken, Provider, Request, Script, ScriptAction};
+use llm_providers::{CancellationToken, Provider, Request};
+use llm_script::{Script, ScriptAction};
 
 /// What is played when no file is named.
 const GREETING: &str = r#"

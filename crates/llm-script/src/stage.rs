@@ -4,17 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::{StreamExt, stream};
-use session_model::{Block, ThinkingBlock, Usage};
-use tokio_util::sync::CancellationToken;
-
 use super::PROVIDER;
 use super::file::{ScriptAction, ScriptAnswer, ScriptFailure};
-use crate::answer::{Answer, Event};
-use crate::error::{ProviderError, ProviderErrorKind};
-use crate::provider::EventStream;
-use crate::request::Request;
-use crate::size;
+use futures_util::{StreamExt, stream};
+use llm_providers::{
+    Answer, CancellationToken, Event, EventStream, ProviderError, ProviderErrorKind, Request,
+    answer_tokens, request_tokens,
+};
+use session_model::{Block, ThinkingBlock, Usage};
 
 /// The length of a piece of a text, in characters.
 const PIECE: usize = 40;
@@ -285,10 +282,8 @@ fn answer_events(
     let cached = billed.cache_read.saturating_add(billed.cache_write);
     let input = billed
         .input
-        .unwrap_or_else(|| size::request_tokens(request).saturating_sub(cached));
-    let output = billed
-        .output
-        .unwrap_or_else(|| size::answer_tokens(&content));
+        .unwrap_or_else(|| request_tokens(request).saturating_sub(cached));
+    let output = billed.output.unwrap_or_else(|| answer_tokens(&content));
     events.push_back(Event::Done(Answer {
         content,
         stop_reason: answer.stop,

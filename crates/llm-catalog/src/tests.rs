@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
+use llm_providers::{
+    ApiProtocol, Capabilities, FactOrigin, MaxTokensField, ModelInfo, ProviderInfo,
+};
 use session_model::Usage;
 
-use super::overrides::{check_prices, new_model};
+use super::overrides::check_prices;
 use super::{
-    Catalog, CatalogError, FactOrigin, ModelInfo, Overrides, ProviderInfo, Resolved, Selection,
-    base_url, generated,
+    Catalog, CatalogError, Overrides, Resolved, Selection, base_url, check_key_transport, generated,
 };
-use crate::capabilities::Capabilities;
-use crate::wire::{ApiProtocol, MaxTokensField};
 
 fn overrides(json: &str) -> Overrides {
     serde_json::from_str(json).expect("the overrides of a test parse")
@@ -67,7 +67,7 @@ fn embedded_providers_are_sane() {
         let name = &provider.name;
         let base = base_url::normalized(&provider.base_url, provider.wire);
         assert_eq!(base.as_ref(), Ok(&provider.base_url), "{name}");
-        assert_eq!(provider.check_key_transport(), Ok(()), "{name}");
+        assert_eq!(check_key_transport(provider), Ok(()), "{name}");
         assert!(
             !provider.allow_insecure
                 && provider.headers.keys().all(|name| name == "anthropic-beta"),
@@ -79,7 +79,7 @@ fn embedded_providers_are_sane() {
         assert!(provider.api_key_env.is_some(), "{name}");
         let further = provider.wires.iter().map(|(wire, compat)| (*wire, compat));
         for (wire, compat) in further.chain([(provider.wire, &provider.compat)]) {
-            let marks = compat.cache_control == crate::CacheControlModels::Always;
+            let marks = compat.cache_control == llm_providers::CacheControlModels::Always;
             assert_eq!(marks, wire == ApiProtocol::Messages, "{name}");
         }
         assert!(!provider.wires.contains_key(&provider.wire), "{name}");
@@ -186,7 +186,7 @@ fn checked_figures_win_over_generated_ones_and_over_a_providers_own() {
             window: Some(5000),
             ..Capabilities::default()
         },
-        ..new_model(&both.provider, id)
+        ..ModelInfo::unlisted(&both.provider, id)
     };
     let catalog = Catalog::embedded().with_listed([listed(&both.id), listed("new")]);
     assert_eq!(catalog.model(&both.full_name()), Some(both));
@@ -258,7 +258,7 @@ fn a_model_may_need_another_wire_than_its_provider() {
     assert_eq!(provider.base_url, "https://opencode.ai/zen");
     assert_eq!(
         provider.compat.cache_control,
-        crate::CacheControlModels::Always
+        llm_providers::CacheControlModels::Always
     );
     assert_eq!(provider.api_key_env.as_deref(), Some("OPENCODE_API_KEY"));
     let chosen = resolved(&Selection {
@@ -595,13 +595,12 @@ fn a_key_never_goes_to_another_host() {
 #[test]
 fn a_key_goes_unencrypted_only_where_that_is_allowed() {
     let mut provider = resolved(&at("lab/model", "http://10.0.0.2:8000/v1")).provider;
-    let said = provider
-        .check_key_transport()
+    let said = check_key_transport(&provider)
         .err()
         .map(|error| error.to_string());
     insta::assert_snapshot!(said.unwrap_or_default(), @"lab: the key would be sent unencrypted to http://10.0.0.2:8000/v1; use https or a loopback address, or allow it with providers.lab.allowInsecure next to baseUrl in the settings");
     provider.allow_insecure = true;
-    assert_eq!(provider.check_key_transport(), Ok(()));
+    assert_eq!(check_key_transport(&provider), Ok(()));
     // The permission is the host's, not the provider's.
     let open = r#"{"providers": {"lab": {"baseUrl": "http://10.0.0.2", "allowInsecure": true}}}"#;
     let catalog = applied(open).expect("the overrides are good");

@@ -1,6 +1,6 @@
 //! Vertex AI: Gemini and Claude at the addresses of a project, and refusals.
 
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     CancellationToken, GoogleAccess, HttpClient, HttpProvider, HttpSettings, Provider, Request,
     Secret,

@@ -1,46 +1,18 @@
-//! Providers and models as data: where they are, what they can do, what they cost.
-//!
-//! [`Catalog::embedded`] reads files that are part of the program, [`Catalog::apply`] puts a user's
-//! [`Overrides`] on top, and [`Catalog::resolve`] turns a [`Selection`] into a provider and a model. What is
-//! not in the catalog is not guessed from names. Each model says where its facts come from and when they were
-//! read; a price that is announced to end is not entered, the lasting one is.
-//!
-//! ```
-//! use llm_providers::catalog::{Catalog, Selection};
-//!
-//! let found = Catalog::embedded().resolve(&Selection {
-//!     model: "ollama/qwen3:8b".to_owned(),
-//!     window: Some(32_768),
-//!     ..Selection::default()
-//! })?;
-//! assert_eq!(found.provider.base_url, "http://127.0.0.1:11434/v1");
-//! assert!(!found.listed);
-//! # Ok::<(), llm_providers::catalog::CatalogError>(())
-//! ```
-
-mod base_url;
-mod error;
-mod extra;
-mod generated;
-mod headers;
-mod nearest;
-mod overrides;
-mod resolve;
+//! A provider and a model as requests need them: where it is, what it can do, what it costs.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
+use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use session_model::Usage;
 
 use crate::capabilities::Capabilities;
-use crate::wire::{ApiProtocol, ProviderCompat};
-
-pub use error::{CatalogError, SelectionField};
-pub use extra::ExtraBody;
-pub use headers::Headers;
-pub use overrides::{CompatOverride, ModelOverride, Overrides, ProviderOverride};
-pub use resolve::{Resolved, Selection};
+use crate::extra_body::ExtraBody;
+use crate::headers::Headers;
+use crate::loopback::is_loopback;
+use crate::wire::{
+    ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField,
+};
 
 /// The header that carries the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +101,7 @@ impl ProviderInfo {
     /// `api-version`, or that of the wire.
     pub fn key_header(&self) -> KeyHeader {
         let usual = match self.wire {
-            _ if base_url::is_versioned(&self.base_url) => KeyHeader::ApiKey,
+            _ if is_versioned(&self.base_url) => KeyHeader::ApiKey,
             ApiProtocol::Responses | ApiProtocol::Chat => KeyHeader::Authorization,
             ApiProtocol::Messages => KeyHeader::XApiKey,
             ApiProtocol::Gemini => KeyHeader::XGoogApiKey,
@@ -139,16 +111,33 @@ impl ProviderInfo {
         self.key_header.unwrap_or(usual)
     }
 
-    /// Fails when a key must not be sent to this provider: over plain http to a host that is not loopback,
-    /// without `allowInsecure`. To be asked before a key or a header of the user's is sent.
-    pub fn check_key_transport(&self) -> Result<(), CatalogError> {
-        if self.allow_insecure || base_url::is_secure_transport(&self.base_url) {
-            return Ok(());
+    /// Returns true when a key, or a header of the user's, may be sent to this provider: over https, to this machine,
+    /// or where `allowInsecure` says so.
+    pub fn may_send_key(&self) -> bool {
+        self.allow_insecure || is_secure_transport(&self.base_url)
+    }
+
+    /// Returns a provider of which only the name is known.
+    pub fn unlisted(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            aliases: Vec::new(),
+            base_url: String::new(),
+            wire: ApiProtocol::Chat,
+            api_key_env: None,
+            key_header: None,
+            session_header: None,
+            key_optional: true,
+            headers: Headers::default(),
+            compat: ProviderCompat::default(),
+            own_compat: CompatOverride::default(),
+            body_defaults: ExtraBody::default(),
+            extra_body: ExtraBody::default(),
+            wires: BTreeMap::new(),
+            gateway: false,
+            any_model: true,
+            allow_insecure: false,
         }
-        Err(CatalogError::InsecureKey {
-            provider: self.name.clone(),
-            base_url: self.base_url.clone(),
-        })
     }
 }
 
@@ -245,8 +234,20 @@ impl ModelInfo {
     /// Returns a model of which only the name is known. It is offered tools, since a server that has none says so.
     pub fn unlisted(provider: &str, id: &str) -> Self {
         Self {
+            provider: provider.to_owned(),
+            id: id.to_owned(),
+            wire: None,
+            capabilities: Capabilities {
+                tools: true,
+                ..Capabilities::default()
+            },
+            compat: CompatOverride::default(),
+            extra_body: ExtraBody::default(),
+            extra_headers: Headers::default(),
+            prices: Vec::new(),
             source: String::new(),
-            ..overrides::new_model(provider, id)
+            date: String::new(),
+            origin: FactOrigin::Settings,
         }
     }
 
@@ -279,127 +280,101 @@ impl ModelInfo {
     }
 }
 
-/// Providers and models.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Catalog {
-    providers: BTreeMap<String, ProviderInfo>,
-    models: BTreeMap<String, ModelInfo>,
+/// Changes to [`ProviderCompat`], field by field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct CompatOverride {
+    /// Which field bounds an answer.
+    pub max_tokens_field: Option<MaxTokensField>,
+    /// Whether the role `developer` takes the place of `system`.
+    pub developer_role: Option<bool>,
+    /// Whether `stream_options.include_usage` is understood.
+    pub stream_usage: Option<bool>,
+    /// How thinking is asked for.
+    pub reasoning_field: Option<ReasoningField>,
+    /// Whether earlier thinking is sent back as `reasoning_content`.
+    pub replays_reasoning: Option<bool>,
+    /// Whether it is sent back as `reasoning` as well.
+    pub replays_as_reasoning: Option<bool>,
+    /// Whether tools may say `eager_input_streaming`.
+    pub eager_tools: Option<bool>,
+    /// Whether messages of user and assistant must alternate.
+    pub alternating_roles: Option<bool>,
+    /// Whether tool call ids must be nine letters and digits.
+    pub short_tool_ids: Option<bool>,
+    /// Whether `store` and `prompt_cache_key` are understood.
+    pub openai_extras: Option<bool>,
+    /// Which models get prompt-cache marks.
+    pub cache_control: Option<CacheControlModels>,
+    /// How long the prompt cache keeps what was marked.
+    pub cache_ttl: Option<CacheTtl>,
 }
 
-/// Parses a file that is part of the program.
-///
-/// # Panics
-/// For a file that does not have the form of `T`; the tests of this module read all of them.
-fn embedded<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> T {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
+impl CompatOverride {
+    /// Puts what is said here in place of what `compat` says.
+    pub fn apply(&self, compat: &mut ProviderCompat) {
+        set(&mut compat.max_tokens_field, self.max_tokens_field);
+        set(&mut compat.developer_role, self.developer_role);
+        set(&mut compat.stream_usage, self.stream_usage);
+        set(&mut compat.reasoning_field, self.reasoning_field);
+        set(&mut compat.replays_reasoning, self.replays_reasoning);
+        set(&mut compat.replays_as_reasoning, self.replays_as_reasoning);
+        set(&mut compat.eager_tools, self.eager_tools);
+        set(&mut compat.alternating_roles, self.alternating_roles);
+        set(&mut compat.short_tool_ids, self.short_tool_ids);
+        set(&mut compat.openai_extras, self.openai_extras);
+        set(&mut compat.cache_control, self.cache_control);
+        set(&mut compat.cache_ttl, self.cache_ttl);
+    }
 }
 
-/// What a person compared with its source, in place of what was copied.
-#[derive(Deserialize)]
-struct Checked {
-    change: ModelOverride,
-    source: String,
-    date: String,
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
+/// Returns true for a base URL with the version of Azure's interface.
+fn is_versioned(base_url: &str) -> bool {
+    base_url.contains("?api-version=")
 }
 
-static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
-    let files = [
-        ("providers.json", include_str!("providers.json")),
-        #[cfg(feature = "bedrock")]
-        ("bedrock.json", include_str!("bedrock.json")),
-        #[cfg(feature = "vertex")]
-        ("vertex.json", include_str!("vertex.json")),
-    ];
-    let providers = files
-        .into_iter()
-        .flat_map(|(name, text)| embedded::<Vec<ProviderInfo>>(name, text));
-    let providers: BTreeMap<String, ProviderInfo> = providers
-        .map(|provider| (provider.name.clone(), provider))
-        .collect();
-    let models = generated::models().filter(|model| providers.contains_key(&model.provider));
-    let models = models.map(|model| (model.full_name(), model)).collect();
-    let mut catalog = Catalog { providers, models };
-    let checked: BTreeMap<String, Checked> = embedded("models.json", include_str!("models.json"));
-    for (
-        name,
-        Checked {
-            change,
-            source,
-            date,
-        },
-    ) in checked
-    {
-        let changed = catalog.apply_model(&name, &change);
-        changed.unwrap_or_else(|error| panic!("models.json: {error}"));
-        if let Some(model) = catalog.models.get_mut(&name) {
-            model.origin = FactOrigin::Checked;
-            model.source = format!(
-                "{} and {source}",
-                model.source.trim_end_matches(overrides::CHANGED)
-            );
-            model.date = date;
-        }
-    }
-    catalog
-});
-
-impl Catalog {
-    /// Returns the catalog that is part of the program.
-    pub fn embedded() -> Self {
-        EMBEDDED.clone()
-    }
-
-    /// Returns the providers, by name.
-    pub fn providers(&self) -> impl Iterator<Item = &ProviderInfo> {
-        self.providers.values()
-    }
-
-    /// Returns the models, by full name.
-    pub fn models(&self) -> impl Iterator<Item = &ModelInfo> {
-        self.models.values()
-    }
-
-    /// Returns a provider by its name, or else by another name of it.
-    pub fn provider(&self, name: &str) -> Option<&ProviderInfo> {
-        let is_alias = |provider: &&ProviderInfo| provider.aliases.iter().any(|own| own == name);
-        let named = self.providers.get(name);
-        named.or_else(|| self.providers.values().find(is_alias))
-    }
-
-    /// Returns the catalog with the models that a provider lists. What was checked stays; what was copied from a
-    /// public list stays where the provider says nothing.
-    #[must_use]
-    pub fn with_listed(mut self, listed: impl IntoIterator<Item = ModelInfo>) -> Self {
-        for mut model in listed {
-            let name = model.full_name();
-            match self.models.get(&name) {
-                Some(known) if known.origin != FactOrigin::Generated => continue,
-                Some(known) => {
-                    let said = model.capabilities;
-                    model.wire = known.wire;
-                    model.capabilities = Capabilities {
-                        window: said.window.or(known.capabilities.window),
-                        max_output: said.max_output.or(known.capabilities.max_output),
-                        ..known.capabilities
-                    };
-                    if model.prices.is_empty() {
-                        model.prices.clone_from(&known.prices);
-                    }
-                }
-                None => {}
-            }
-            self.models.insert(name, model);
-        }
-        self
-    }
-
-    /// Returns a listed model by `provider/id`.
-    pub fn model(&self, full_name: &str) -> Option<&ModelInfo> {
-        let (provider, id) = full_name.split_once('/')?;
-        let provider = &self.provider(provider)?.name;
-        self.models.get(&format!("{provider}/{id}"))
-    }
+/// Returns true when nobody on the way can read what is sent: https, or this very host.
+pub(crate) fn is_secure_transport(base_url: &str) -> bool {
+    let Ok(url) = Url::parse(base_url) else {
+        return false;
+    };
+    url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::is_secure_transport;
+
+    #[test]
+    fn secrets_go_over_https_or_nowhere() {
+        for url in [
+            "https://a.example",
+            "http://127.0.0.1:8000",
+            "http://127.9.9.9",
+            "http://[::1]:8000/v1",
+            "http://[::ffff:127.0.0.1]",
+            "http://localhost:1234",
+            "http://LOCALHOST",
+            "http://llm.localhost",
+        ] {
+            assert!(is_secure_transport(url), "{url}");
+        }
+        for url in [
+            "http://a.example",
+            "http://10.0.0.2:8000",
+            "http://0.0.0.0:8000",
+            "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example",
+            "http://notlocalhost",
+            "no url",
+        ] {
+            assert!(!is_secure_transport(url), "{url}");
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     ApiProtocol, CancellationToken, HttpClient, HttpProvider, HttpSettings, Provider,
     ProviderError, ProviderErrorKind, Request,

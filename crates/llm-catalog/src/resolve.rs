@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
+use llm_providers::{ApiProtocol, ModelInfo, ProviderInfo};
+
 use super::error::{CatalogError, SelectionField};
 use super::nearest::{MOST, nearest};
-use super::overrides::{checked_variable, forget_secrets, new_provider};
-use super::{Catalog, ModelInfo, ProviderInfo, base_url, embedded};
-use crate::wire::ApiProtocol;
+use super::overrides::{checked_variable, forget_secrets};
+use super::{Catalog, base_url, embedded};
 
 /// The provider's name where the user gives only a URL and a model.
 const CUSTOM: &str = "custom";
@@ -133,7 +134,7 @@ impl Catalog {
         }
         let with_url = selection.base_url.is_some();
         if let (Some(name), true) = (first, with_url) {
-            return Ok((new_provider(name), rest.to_owned()));
+            return Ok((ProviderInfo::unlisted(name), rest.to_owned()));
         }
         let same_id = self.models.values().filter(|model| model.id == text);
         let (gateways, makers): (Vec<&ModelInfo>, Vec<&ModelInfo>) =
@@ -147,14 +148,14 @@ impl Catalog {
                 Some(provider) => Ok((provider.clone(), model.id.clone())),
                 None => Err(self.unknown_provider(&model.provider)),
             },
-            ([], None) if with_url => Ok((new_provider(CUSTOM), text.to_owned())),
+            ([], None) if with_url => Ok((ProviderInfo::unlisted(CUSTOM), text.to_owned())),
             ([], None) => Err(CatalogError::UnknownModel {
                 model: text.to_owned(),
                 nearest: self.near("", text),
             }),
             ([], Some(name)) => Err(self.unknown_provider(name)),
             // A bare id with a URL: it does not matter whose it is.
-            (_, _) if with_url => Ok((new_provider(CUSTOM), text.to_owned())),
+            (_, _) if with_url => Ok((ProviderInfo::unlisted(CUSTOM), text.to_owned())),
             (candidates, _) => Err(CatalogError::AmbiguousModel {
                 model: text.to_owned(),
                 candidates: candidates.iter().map(|model| model.full_name()).collect(),

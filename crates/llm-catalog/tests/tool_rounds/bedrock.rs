@@ -1,6 +1,6 @@
 //! Amazon Bedrock: frames written by hand, signed requests, refusals.
 
-use llm_providers::catalog::{Catalog, Selection};
+use llm_catalog::{Catalog, Selection};
 use llm_providers::{
     AwsAccess, AwsCredentials, CancellationToken, HttpClient, HttpProvider, HttpSettings, Provider,
     ProviderError, ProviderErrorKind, Request, Secret,

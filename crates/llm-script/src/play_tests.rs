@@ -5,17 +5,16 @@ use std::task::{Context, Poll};
 
 use futures_util::StreamExt;
 use futures_util::task::noop_waker;
+use llm_providers::{
+    CancellationToken, Event, EventStream, Provider, ProviderError, ProviderErrorKind, Request,
+    Tool,
+};
 use session_model::json::RawJson;
 use session_model::{Block, Content, StopReason, ToolCall, ToolResultMessage, Usage};
-use tokio_util::sync::CancellationToken;
 
 use super::{Script, ScriptAction, ScriptDelivery, ScriptPlay, Scripted, ScriptedTurn};
-use crate::answer::Event;
-use crate::error::{ProviderError, ProviderErrorKind};
-use crate::provider::{EventStream, Provider};
-use crate::request::{Request, Tool};
 
-const HELLO: &str = include_str!("../../../../examples/scripts/hello.jsonl");
+const HELLO: &str = include_str!("../../../examples/scripts/hello.jsonl");
 
 /// Runs a future on one thread, with a clock for pauses.
 fn run<T>(future: impl Future<Output = T>) -> T {

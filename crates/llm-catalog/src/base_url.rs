@@ -1,9 +1,7 @@
-//! Base URLs: what is allowed, where they lead, and whether the way there is private.
+//! Base URLs: what is allowed, and where they lead.
 
-use reqwest::Url;
-
-use crate::loopback::is_loopback;
-use crate::wire::ApiProtocol;
+use llm_providers::ApiProtocol;
+use url::Url;
 
 /// What a base URL must be.
 const FORM: &str = "write http:// or https:// with a host, such as http://127.0.0.1:8000/v1";
@@ -56,11 +54,6 @@ pub(super) fn normalized(text: &str, wire: ApiProtocol) -> Result<String, String
     })
 }
 
-/// Returns true for a base URL with the version of Azure's interface.
-pub(super) fn is_versioned(base_url: &str) -> bool {
-    base_url.contains(&format!("?{API_VERSION}="))
-}
-
 /// Returns true when both URLs lead to the same scheme, host and port.
 pub(super) fn same_origin(one: &str, other: &str) -> bool {
     match (Url::parse(one), Url::parse(other)) {
@@ -69,18 +62,10 @@ pub(super) fn same_origin(one: &str, other: &str) -> bool {
     }
 }
 
-/// Returns true when nobody on the way can read what is sent: https, or this very host.
-pub(super) fn is_secure_transport(base_url: &str) -> bool {
-    let Ok(url) = Url::parse(base_url) else {
-        return false;
-    };
-    url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{is_secure_transport, normalized, same_origin};
-    use crate::wire::ApiProtocol;
+    use super::{normalized, same_origin};
+    use llm_providers::ApiProtocol;
 
     #[test]
     fn bases_have_one_form() {
@@ -135,32 +120,5 @@ mod tests {
         differ("https://a.example", "https://a.example.evil.example");
         differ("https://a.example", "https://a.example:8443");
         differ("no url", "no url");
-    }
-
-    #[test]
-    fn secrets_go_over_https_or_nowhere() {
-        for url in [
-            "https://a.example",
-            "http://127.0.0.1:8000",
-            "http://127.9.9.9",
-            "http://[::1]:8000/v1",
-            "http://[::ffff:127.0.0.1]",
-            "http://localhost:1234",
-            "http://LOCALHOST",
-            "http://llm.localhost",
-        ] {
-            assert!(is_secure_transport(url), "{url}");
-        }
-        for url in [
-            "http://a.example",
-            "http://10.0.0.2:8000",
-            "http://0.0.0.0:8000",
-            "http://localhost.evil.example",
-            "http://127.0.0.1.evil.example",
-            "http://notlocalhost",
-            "no url",
-        ] {
-            assert!(!is_secure_transport(url), "{url}");
-        }
     }
 }
