@@ -4,6 +4,7 @@ use agent_session::Command;
 use agent_session::compaction_core::undoable::Whose;
 use serde_json::{Value, json};
 use session_store::{Delivery, Prompt, PromptImage};
+use url::Url;
 
 use crate::message::{Failure, code};
 use crate::params::Block;
@@ -105,23 +106,8 @@ fn prompt(blocks: Vec<Block>) -> Result<Prompt, Failure> {
 
 /// Returns the path that the address of a local file names.
 fn path_of(uri: &str) -> Option<String> {
-    let path = uri.strip_prefix("file://")?;
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, more @ ..] = rest {
-        let hex = more.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &more[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = more;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let uri = Url::parse(uri).ok().filter(|uri| uri.scheme() == "file")?;
+    uri.to_file_path().ok()?.into_os_string().into_string().ok()
 }
 
 #[cfg(test)]
@@ -149,7 +135,14 @@ mod tests {
         assert_eq!(prompt.text, "look at\n@/p/a b.rs\n/p/c.md:\n```\n# C\n```");
         assert_eq!(prompt.images.len(), 1);
         assert_eq!(path_of("https://x/y"), None);
-        assert_eq!(path_of("file:///a%"), Some("/a%".to_owned()));
+        for (uri, path) in [
+            ("file:///a%", "/a%"),
+            ("file:///a%+f", "/a%+f"),
+            ("file://localhost/a%20b", "/a b"),
+        ] {
+            assert_eq!(path_of(uri), Some(path.to_owned()));
+        }
+        assert_eq!(path_of("file://elsewhere/a"), None);
     }
 
     #[test]

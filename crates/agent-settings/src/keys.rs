@@ -104,12 +104,12 @@ pub fn values(settings: &AppSettings) -> Vec<(KeyPath, Value)> {
     fn collect(raw: &str, path: &KeyPath, found: &mut Vec<(KeyPath, Value)>) {
         // The text has the members in the order of the types; a tree would sort them.
         match Members::parse(raw) {
-            Ok(members) if !members.0.is_empty() => {
+            Some(members) if !members.0.is_empty() => {
                 for (name, value) in &members.0 {
                     collect(value.get(), &path.member(name), found);
                 }
             }
-            Ok(_) | Err(_) => {
+            Some(_) | None => {
                 found.push((path.clone(), serde_json::from_str(raw).unwrap_or_default()));
             }
         }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::answer::{Answer, Event};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
-use crate::provider::Provider;
+use crate::provider::{EventStream, Provider};
 use crate::request::Request;
 use crate::retry::{RetryPolicy, random};
 use crate::size::request_tokens;
@@ -170,17 +170,24 @@ async fn once(
     cancel: &CancellationToken,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Answer, ProviderError> {
-    let mut events = provider.stream(request.clone(), cancel.clone()).await?;
+    let events = provider.stream(request.clone(), cancel.clone()).await?;
+    let ended = last(events, &mut |event| progress(Progress::Event(event))).await?;
+    ended.ok_or_else(|| ProviderError::ended_early().of(provider.name(), provider.model()))
+}
+
+/// Returns the answer at the end of `events`, if there is one; `progress` hears of each event.
+pub(crate) async fn last(
+    mut events: EventStream,
+    progress: &mut (dyn FnMut(&Event) + Send),
+) -> Result<Option<Answer>, ProviderError> {
     while let Some(event) = events.next().await {
         let event = event?;
-        progress(Progress::Event(&event));
+        progress(&event);
         if let Event::Done(answer) = event {
-            return Ok(answer);
+            return Ok(Some(answer));
         }
     }
-    let kind = ProviderErrorKind::Interrupted;
-    let error = ProviderError::new(kind, "the answer ended without its closing event");
-    Err(error.of(provider.name(), provider.model()))
+    Ok(None)
 }
 
 fn cancelled(provider: &dyn Provider) -> ProviderError {

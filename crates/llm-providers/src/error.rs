@@ -160,6 +160,12 @@ impl ProviderError {
         }
     }
 
+    /// Returns the error of an answer that broke off.
+    pub(crate) fn ended_early() -> Self {
+        let text = "the answer ended without its closing event";
+        Self::new(ProviderErrorKind::Interrupted, text)
+    }
+
     /// Returns what the failed request is billed: what the service said, an incomplete usage where it may bill what it
     /// did not say, and nothing otherwise.
     pub fn billed(&self) -> Option<Usage> {

@@ -72,7 +72,7 @@ impl ExtraBody {
 
     /// Members that are in only one of them stay as they are written.
     fn merged(&self, body: &RawJson, both: impl Fn(&Value, Value) -> Value) -> RawJson {
-        let Ok(members) = Members::parse(body.get()).map(|members| members.0) else {
+        let Some(Members(members)) = Members::parse(body.get()) else {
             return body.clone();
         };
         if self.0.is_empty() {

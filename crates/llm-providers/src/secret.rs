@@ -1,6 +1,5 @@
 //! Keys: held so that they are not printed, and removed from everything that is said.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -91,37 +90,17 @@ impl Redactor {
     /// away, and how many were taken out; `None` where there was none. Short ones stay, as in answers.
     pub fn hide_keys(&self, text: &str) -> Option<(String, usize)> {
         let known = self.places(text, SHORTEST_IN_ANSWERS, text.len());
-        let mut clean = Cow::Borrowed(text);
-        if !known.is_empty() {
-            clean = Cow::Owned(self.clean_answer(text));
-        }
-        let formed = find_keys(&clean);
-        if !formed.is_empty() {
-            let (mut out, mut from) = (String::with_capacity(clean.len()), 0);
-            for key in &formed {
-                out.push_str(&clean[from..key.start]);
-                out.push_str(REMOVED);
-                from = key.end;
-            }
-            out.push_str(&clean[from..]);
-            clean = Cow::Owned(out);
-        }
-        match clean {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(clean) => Some((clean, known.len() + formed.len())),
-        }
+        let clean = without(text, &known);
+        let formed: Vec<_> = find_keys(&clean)
+            .into_iter()
+            .map(|key| (key.start, key.end))
+            .collect();
+        let found = known.len() + formed.len();
+        (found > 0).then(|| (without(&clean, &formed), found))
     }
 
     fn without(&self, text: &str, shortest: usize) -> String {
-        let mut clean = text.to_owned();
-        // The longest come first.
-        let long = |spelling: &&Secret| spelling.expose().len() >= shortest;
-        for spelling in self.spellings.iter().take_while(long) {
-            if clean.contains(spelling.expose()) {
-                clean = clean.replace(spelling.expose(), REMOVED);
-            }
-        }
-        clean
+        without(text, &self.places(text, shortest, text.len()))
     }
 
     /// Takes keys out of a text that came in pieces: what is left of a piece stays in it. Returns whether there was one.
@@ -178,6 +157,17 @@ impl Redactor {
     }
 }
 
+/// Returns `text` without what stands at `places`, which ascend.
+fn without(text: &str, places: &[(usize, usize)]) -> String {
+    let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
+    for (start, end) in places {
+        clean.push_str(&text[from..*start]);
+        clean.push_str(REMOVED);
+        from = *end;
+    }
+    clean + &text[from..]
+}
+
 /// Takes keys out of an answer or output that comes in pieces, also where a key begins in one piece and ends in another.
 #[derive(Debug, Default)]
 pub struct PieceRedactor {
@@ -222,18 +212,11 @@ impl PieceRedactor {
 
     /// Returns what stands before `decided`, clean, together with a key that begins there and ends behind it.
     fn take(&mut self, decided: usize) -> String {
-        let mut clean = String::with_capacity(decided);
-        let mut from = 0;
         let places = self
             .redactor
             .places(&self.held, SHORTEST_IN_ANSWERS, decided);
-        for (start, end) in places {
-            clean.push_str(&self.held[from..start]);
-            clean.push_str(REMOVED);
-            from = end;
-        }
-        let decided = decided.max(from);
-        clean.push_str(&self.held[from..decided]);
+        let decided = places.last().map_or(decided, |(_, end)| decided.max(*end));
+        let clean = without(&self.held[..decided], &places);
         self.held.drain(..decided);
         clean
     }

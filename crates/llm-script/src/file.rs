@@ -8,7 +8,7 @@ use serde::Deserialize;
 use session_model::json::RawJson;
 use session_model::{StopReason, ToolCall};
 
-use crate::read::or_default;
+use crate::values::or_default;
 
 /// A script: what a model answers and what the user does, line by line.
 ///

@@ -5,6 +5,7 @@ mod file;
 mod play;
 mod read;
 mod stage;
+mod values;
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Reads a script: which keys a line may have, and what their values must be.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +15,7 @@ use crate::file::{
     Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
     ScriptLine, ScriptStep, ScriptSummary, ScriptUsage,
 };
+use crate::values::{AnyObject, Bounded, Filled, Object, or_default};
 
 impl Script {
     /// Returns the script that `text` contains (see `docs/reference/scripts.md`).
@@ -74,98 +74,6 @@ fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
         "" | "." => what.to_owned(),
         place => format!("{place}: {what}"),
     })
-}
-
-/// Reads a value that may be null, which is as if it were left out.
-pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Default + Deserialize<'de>,
-{
-    Option::deserialize(deserializer).map(Option::unwrap_or_default)
-}
-
-/// An object; a list is none, although serde would take one for a struct.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
-            type Value = Object<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-        deserializer.deserialize_map(ObjectVisitor(PhantomData))
-    }
-}
-
-/// An object as it was written.
-#[derive(Deserialize)]
-#[serde(try_from = "RawJson")]
-struct AnyObject(RawJson);
-
-impl TryFrom<RawJson> for AnyObject {
-    type Error = &'static str;
-
-    fn try_from(raw: RawJson) -> Result<Self, Self::Error> {
-        match raw.get().starts_with('{') {
-            true => Ok(Self(raw)),
-            false => Err("must be an object"),
-        }
-    }
-}
-
-/// A text with more than blanks.
-#[derive(Deserialize)]
-#[serde(try_from = "String")]
-struct Filled(String);
-
-impl TryFrom<String> for Filled {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        match text.trim().is_empty() {
-            true => Err("is empty; write a text"),
-            false => Ok(Self(text)),
-        }
-    }
-}
-
-/// A number with its bounds.
-#[derive(Clone, Copy)]
-struct Bounded<const LEAST: u64, const MOST: u64>(u64);
-
-impl<'de, const LEAST: u64, const MOST: u64> Deserialize<'de> for Bounded<LEAST, MOST> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct NumberVisitor<const LEAST: u64, const MOST: u64>;
-        impl<const LEAST: u64, const MOST: u64> Visitor<'_> for NumberVisitor<LEAST, MOST> {
-            type Value = u64;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match (LEAST, MOST) {
-                    (least, u64::MAX) => write!(f, "a whole number from {least}"),
-                    (least, most) if least == most => write!(f, "{least}"),
-                    (least, most) => write!(f, "a whole number from {least} to {most}"),
-                }
-            }
-
-            fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
-                match (LEAST..=MOST).contains(&number) {
-                    true => Ok(number),
-                    false => Err(E::invalid_value(Unexpected::Unsigned(number), &self)),
-                }
-            }
-        }
-        let number = deserializer.deserialize_u64(NumberVisitor::<LEAST, MOST>)?;
-        Ok(Self(number))
-    }
 }
 
 #[derive(Deserialize)]

@@ -38,7 +38,7 @@ pub(super) fn seen_after(
     (action, call, result): (FileAction, &ToolCall, &Content),
 ) -> Seen {
     let arguments = call.arguments.as_ref();
-    let members = arguments.and_then(|arguments| Members::parse(arguments.get()).ok());
+    let members = arguments.and_then(|arguments| Members::parse(arguments.get()));
     let Some(members) = members else {
         return Seen::Nothing;
     };
@@ -53,7 +53,7 @@ pub(super) fn seen_after(
 /// Returns whether what was known before a call makes no difference after it.
 pub(super) fn replaces(action: FileAction, call: &ToolCall) -> bool {
     let arguments = call.arguments.as_ref();
-    let members = arguments.and_then(|arguments| Members::parse(arguments.get()).ok());
+    let members = arguments.and_then(|arguments| Members::parse(arguments.get()));
     match action {
         FileAction::Write | FileAction::Delete => true,
         FileAction::Edit => false,
@@ -156,7 +156,7 @@ fn edited(before: Seen, members: &Members<'_>) -> Option<String> {
         return replaced(&text, members);
     }
     for edit in &list {
-        text = replaced(&text, &Members::parse(edit.get()).ok()?)?;
+        text = replaced(&text, &Members::parse(edit.get())?)?;
     }
     Some(text)
 }

@@ -148,7 +148,7 @@ fn action_of(call: &ToolCall) -> Option<FileAction> {
 pub fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
     let action = action_of(call)?;
     let arguments = call.arguments.as_ref()?;
-    let members = Members::parse(arguments.get()).ok()?;
+    let members = Members::parse(arguments.get())?;
     let mut paths = members.0.iter().filter(|(name, _)| names_file(name));
     let path = paths.find_map(|(_, value)| serde_json::from_str::<String>(value.get()).ok())?;
     (!path.is_empty()).then_some((action, path))

@@ -1,7 +1,7 @@
 //! Which format a file has, by its first bytes.
 
 use crate::format::Format;
-use crate::json::Object;
+use session_model::json::Members;
 
 /// How many lines are looked at.
 const MOST_LINES: usize = 64;
@@ -26,7 +26,7 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         return Some(format);
     }
     for line in text.lines().take(MOST_LINES) {
-        let Some(object) = Object::parse(line.trim()) else {
+        let Some(object) = Members::parse(line.trim()) else {
             continue;
         };
         if is_native(&object) {
@@ -61,7 +61,7 @@ pub fn nearest_miss(head: &[u8]) -> Option<NearMiss> {
     let text = String::from_utf8_lossy(head);
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let objects = text.lines().take(MOST_LINES);
-    for object in objects.filter_map(|line| Object::parse(line.trim())) {
+    for object in objects.filter_map(|line| Members::parse(line.trim())) {
         if object.raw("payload").is_some() {
             let kind = object.text("type").unwrap_or_default();
             let reason = format!("its lines have a payload, but no known type ({kind:?})");
@@ -89,7 +89,7 @@ pub fn nearest_miss(head: &[u8]) -> Option<NearMiss> {
 }
 
 /// Returns true for the lines of the pi family.
-fn is_native(object: &Object<'_>) -> bool {
+fn is_native(object: &Members<'_>) -> bool {
     let kind = object.text("type").unwrap_or_default();
     match kind.as_str() {
         "session" => true,
@@ -101,7 +101,7 @@ fn is_native(object: &Object<'_>) -> bool {
     }
 }
 
-fn is_record(format: Format, object: &Object<'_>) -> bool {
+fn is_record(format: Format, object: &Members<'_>) -> bool {
     let kind = object.text("type").unwrap_or_default();
     let kind = kind.as_str();
     let has = |key| object.raw(key).is_some();
@@ -118,7 +118,7 @@ fn is_record(format: Format, object: &Object<'_>) -> bool {
             ];
             // Before September 2025 the first record had no type.
             let is_older = kind.is_empty() && has("id") && has("timestamp");
-            let mut names = object.members().map(|(name, _)| name);
+            let mut names = object.iter().map(|(name, _)| name);
             let is_older = is_older && names.any(|name| name == "instructions");
             is_older || (TYPES.contains(&kind) && object.object("payload").is_some())
         }
@@ -170,7 +170,7 @@ fn document(text: &str) -> Option<Format> {
     if is_export {
         return Some(Format::Opencode);
     }
-    let first = text.lines().next().and_then(Object::parse);
+    let first = text.lines().next().and_then(Members::parse);
     let is_chat = first.is_none() && squeezed.contains("\"projectHash\":");
     (is_chat && squeezed.contains("\"sessionId\":")).then_some(Format::GeminiCli)
 }
@@ -179,7 +179,7 @@ fn document(text: &str) -> Option<Format> {
 fn cut_line(text: &str) -> Option<Format> {
     let mut lines = text.lines();
     let first = lines.next()?;
-    if Object::parse(first).is_some() || lines.next().is_some() {
+    if Members::parse(first).is_some() || lines.next().is_some() {
         return None;
     }
     let start: String = first.chars().take(4096).collect();

@@ -5,11 +5,10 @@ use std::fmt;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use session_model::json::records;
+use session_model::json::{Members, records};
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, LineSource, Severity, Span};
 
 use crate::error::ImportError;
-use crate::json::Object;
 
 /// The longest line, and the longest document, that is read: 256 MiB.
 pub(crate) const LONGEST: u64 = 256 * 1024 * 1024;
@@ -115,10 +114,10 @@ impl Input {
         &self,
         end: u64,
         diagnostics: &mut Diagnostics,
-        mut take: impl FnMut(&Object<'_>, &Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
+        mut take: impl FnMut(&Members<'_>, &Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         self.lines(end, diagnostics, |line, diagnostics| {
-            match Object::parse(&line.text()) {
+            match Members::parse(&line.text()) {
                 Some(record) => take(&record, &line, diagnostics),
                 None => {
                     diagnostics.push(damaged(line.number));
@@ -311,9 +310,9 @@ pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 /// Returns the records of a part of a file.
-pub(crate) fn records_of(text: &str) -> impl Iterator<Item = Object<'_>> {
+pub(crate) fn records_of(text: &str) -> impl Iterator<Item = Members<'_>> {
     let records = text.lines().flat_map(|line| records(line.as_bytes()));
-    records.filter_map(|record| Object::parse(std::str::from_utf8(record).ok()?))
+    records.filter_map(|record| Members::parse(std::str::from_utf8(record).ok()?))
 }
 
 /// Returns whether a file has a record on each line.
@@ -325,7 +324,7 @@ pub(crate) fn is_lines(input: &Input) -> Result<bool, ImportError> {
     let head = input.text(head)?;
     let head = head.trim_start_matches('\u{feff}').trim();
     let (first, more) = head.split_once('\n').unwrap_or((head, ""));
-    Ok(match Object::parse(first.trim()) {
+    Ok(match Members::parse(first.trim()) {
         Some(first) => first.raw("messages").is_none(),
         // A damaged line, unless the document is indented.
         None => first.trim() != "{" && !more.is_empty(),

@@ -1,5 +1,6 @@
 //! opencode: what `opencode export` prints, one JSON document with messages and their parts.
 
+use session_model::json::Members;
 use session_model::{Block, Cost, EntryId, FirstKept, StopReason, Usage, UserParts};
 
 use crate::Origin;
@@ -8,7 +9,7 @@ use crate::emitter::{Begin, CLEARED, CallResult, Emitter, Out, PendingCall, Plac
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, cut_off};
-use crate::json::{self, Object};
+use crate::json;
 use crate::partial::Document;
 use crate::parts::details;
 use crate::report::{ImportReport, count};
@@ -21,7 +22,7 @@ pub(crate) fn import(
     let (_, text) = input.document()?;
     let empty = || ImportError::Empty(Format::Opencode);
     let document = Document::read(&text).ok_or_else(empty)?;
-    let info = document.raw("info").and_then(Object::parse);
+    let info = document.raw("info").and_then(Members::parse);
     let info = info.ok_or_else(empty)?;
     let mut emitter = Emitter::new(Format::Opencode, out);
     if document.is_cut {
@@ -67,8 +68,8 @@ pub(crate) fn import(
 struct Message<'a> {
     id: String,
     is_user: bool,
-    info: Object<'a>,
-    parts: Vec<(String, Object<'a>)>,
+    info: Members<'a>,
+    parts: Vec<(String, Members<'a>)>,
 }
 
 impl Message<'_> {
@@ -77,7 +78,7 @@ impl Message<'_> {
     }
 
     /// Returns the part that asks for a compaction.
-    fn compaction_request(&self) -> Option<&Object<'_>> {
+    fn compaction_request(&self) -> Option<&Members<'_>> {
         let mut parts = self.parts.iter().filter(|(kind, _)| kind == "compaction");
         parts.next().map(|(_, part)| part)
     }
@@ -95,7 +96,7 @@ impl Message<'_> {
 
 fn messages<'a>(document: &Document<'a>, report: &mut ImportReport) -> Vec<Message<'a>> {
     let messages = document.messages.iter().copied();
-    let messages = messages.filter_map(Object::parse).map(|message| {
+    let messages = messages.filter_map(Members::parse).map(|message| {
         let info = message.object("info").unwrap_or_default();
         let role = info.text("role").unwrap_or_default();
         count(&mut report.records, &role);
@@ -285,7 +286,7 @@ impl Writer<'_, '_> {
 }
 
 /// Returns a call with its result, which are one part.
-fn tool(part: &Object<'_>) -> (Block, PendingCall, Option<CallResult>) {
+fn tool(part: &Members<'_>) -> (Block, PendingCall, Option<CallResult>) {
     let state = part.object("state").unwrap_or_default();
     let name = part.text("tool").unwrap_or_default();
     let id = part
@@ -330,7 +331,7 @@ fn tool(part: &Object<'_>) -> (Block, PendingCall, Option<CallResult>) {
 }
 
 /// Adds reasoning to an answer, with the signature by which its service knows it again.
-fn take_reasoning(part: &Object<'_>, answer: &mut Answer) {
+fn take_reasoning(part: &Members<'_>, answer: &mut Answer) {
     let text = part.text("text").unwrap_or_default();
     let metadata = part.object("metadata").unwrap_or_default();
     let of = |service| metadata.object(service).unwrap_or_default();
@@ -366,7 +367,7 @@ fn take_reasoning(part: &Object<'_>, answer: &mut Answer) {
     answer.blocks.push(block);
 }
 
-fn file_note(part: &Object<'_>, url: &str) -> String {
+fn file_note(part: &Members<'_>, url: &str) -> String {
     let name = part.filled("filename").unwrap_or_else(|| "file".to_owned());
     let mime = part.text("mime").unwrap_or_default();
     let place: String = match url.starts_with("data:") {
@@ -376,16 +377,17 @@ fn file_note(part: &Object<'_>, url: &str) -> String {
     format!("[{name} {mime}: {place}]")
 }
 
-fn usage_of(tokens: &Object<'_>) -> Usage {
+fn usage_of(tokens: &Members<'_>) -> Usage {
     let cache = tokens.object("cache").unwrap_or_default();
     let output = tokens
-        .tokens("output")
-        .saturating_add(tokens.tokens("reasoning"));
+        .count("output")
+        .unwrap_or(0)
+        .saturating_add(tokens.count("reasoning").unwrap_or(0));
     json::usage(
-        tokens.tokens("input"),
+        tokens.count("input").unwrap_or(0),
         output,
-        cache.tokens("read"),
-        cache.tokens("write"),
+        cache.count("read").unwrap_or(0),
+        cache.count("write").unwrap_or(0),
     )
 }
 

@@ -1,14 +1,14 @@
 //! Parts of messages as the Gemini API has them, which gemini-cli and qwen-code store.
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{Block, Usage};
 
 use crate::content::{call, image, thinking};
 use crate::emitter::{CallResult, Emitter, PendingCall};
-use crate::json::{self, Object};
+use crate::json;
 
 /// Returns the texts and images of parts.
-pub(crate) fn plain_blocks(emitter: &mut Emitter<'_>, parts: &[Object<'_>]) -> Vec<Block> {
+pub(crate) fn plain_blocks(emitter: &mut Emitter<'_>, parts: &[Members<'_>]) -> Vec<Block> {
     let mut blocks = Vec::new();
     for part in parts {
         if let Some(text) = part.text("text") {
@@ -26,7 +26,7 @@ pub(crate) fn plain_blocks(emitter: &mut Emitter<'_>, parts: &[Object<'_>]) -> V
             let uri = file.text("fileUri").unwrap_or_default();
             blocks.push(Block::text(format!("[file {uri}]")));
         } else if part.raw("functionCall").is_none() && part.raw("functionResponse").is_none() {
-            let kind = part.members().next().map_or("", |(name, _)| name);
+            let kind = part.iter().next().map_or("", |(name, _)| name);
             emitter.report.lose(&format!("part of a message: {kind}"));
         }
     }
@@ -34,13 +34,13 @@ pub(crate) fn plain_blocks(emitter: &mut Emitter<'_>, parts: &[Object<'_>]) -> V
 }
 
 /// Returns the id of a call; one without gets its place.
-pub(crate) fn call_id(call: &Object<'_>, record: &str, place: usize) -> String {
+pub(crate) fn call_id(call: &Members<'_>, record: &str, place: usize) -> String {
     let id = call.filled("id");
     id.unwrap_or_else(|| format!("{record}.call{}", place + 1))
 }
 
 /// Returns a call.
-pub(crate) fn call_block(function: &Object<'_>, id: String) -> (PendingCall, Block) {
+pub(crate) fn call_block(function: &Members<'_>, id: String) -> (PendingCall, Block) {
     let name = function.text("name").unwrap_or_default();
     let arguments = function.raw("args").and_then(json::raw_object);
     let pending = PendingCall {
@@ -51,7 +51,7 @@ pub(crate) fn call_block(function: &Object<'_>, id: String) -> (PendingCall, Blo
 }
 
 /// Returns what a function responded.
-pub(crate) fn response(function: &Object<'_>) -> CallResult {
+pub(crate) fn response(function: &Members<'_>) -> CallResult {
     let response = function.object("response").unwrap_or_default();
     let error = response.text("error");
     let is_error = error.is_some();

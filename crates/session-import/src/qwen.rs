@@ -1,5 +1,6 @@
 //! qwen-code: a tree of records with parts of the Gemini API; several lines may be one record.
 
+use session_model::json::Members;
 use std::slice;
 
 use session_model::{Block, FirstKept, UserParts};
@@ -10,7 +11,6 @@ use crate::emitter::{Begin, CallResult, Emitter, Out, Place};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
-use crate::json::Object;
 use crate::parts::{call_block, call_id, details, plain_blocks, response, usage};
 use crate::report::{ImportReport, count};
 use crate::threads::{
@@ -111,12 +111,12 @@ fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
     Ok(scan)
 }
 
-fn parts_of<'a>(record: &Object<'a>) -> Vec<Object<'a>> {
+fn parts_of<'a>(record: &Members<'a>) -> Vec<Members<'a>> {
     let message = record.object("message").unwrap_or_default();
     message.objects("parts")
 }
 
-fn call_ids(record: &Object<'_>, uuid: &str, before: usize) -> Vec<Box<str>> {
+fn call_ids(record: &Members<'_>, uuid: &str, before: usize) -> Vec<Box<str>> {
     let parts = parts_of(record).into_iter();
     let calls = parts.filter_map(|part| part.object("functionCall"));
     let ids = calls
@@ -125,7 +125,7 @@ fn call_ids(record: &Object<'_>, uuid: &str, before: usize) -> Vec<Box<str>> {
     ids.map(Into::into).collect()
 }
 
-fn kind_of(name: &str, subtype: &str, record: &Object<'_>, uuid: &str) -> Kind {
+fn kind_of(name: &str, subtype: &str, record: &Members<'_>, uuid: &str) -> Kind {
     match name {
         "assistant" => Kind::Answer {
             message_id: None,
@@ -186,7 +186,7 @@ impl WriteUnit for Bodies<'_> {
 
 /// Returns one of the results that a record has.
 pub(crate) fn read_result(text: &str, block: usize) -> Option<CallResult> {
-    let record = Object::parse(text).unwrap_or_default();
+    let record = Members::parse(text).unwrap_or_default();
     let parts = parts_of(&record).into_iter();
     let mut responses = parts.filter_map(|part| part.object("functionResponse"));
     let function = responses.nth(block)?;
@@ -217,11 +217,11 @@ impl Bodies<'_> {
         let mut calls = Vec::new();
         for span in [head.span].iter().chain(&head.more) {
             let text = self.input.text(*span)?;
-            let record = Object::parse(&text).unwrap_or_default();
+            let record = Members::parse(&text).unwrap_or_default();
             answer.model = record.filled("model").unwrap_or(answer.model);
             let is_copy = record.raw("forkedFrom").is_some();
             if let Some(counts) = record.object("usageMetadata").filter(|_| !is_copy) {
-                let tokens = |key| counts.tokens(key);
+                let tokens = |key| counts.count(key).unwrap_or(0);
                 answer.usage = Some(usage(
                     tokens("promptTokenCount"),
                     tokens("cachedContentTokenCount"),
@@ -256,7 +256,7 @@ impl Bodies<'_> {
         let mut shown = None;
         for span in [head.span].iter().chain(&head.more) {
             let text = self.input.text(*span)?;
-            let record = Object::parse(&text).unwrap_or_default();
+            let record = Members::parse(&text).unwrap_or_default();
             let payload = record.object("systemPayload").unwrap_or_default();
             let provenance = record.filled("provenance");
             let subtype = record.filled("subtype");
@@ -297,7 +297,7 @@ impl Bodies<'_> {
     ) -> Result<Ends, ImportError> {
         let head = &self.records.list[summary];
         let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
+        let record = Members::parse(&text).unwrap_or_default();
         let payload = record.object("systemPayload").unwrap_or_default();
         let info = payload.object("info").unwrap_or_default();
         let mut history = payload.objects("compressedHistory").into_iter().peekable();
@@ -307,13 +307,13 @@ impl Bodies<'_> {
             texts.extend(parts.filter_map(|part| part.text("text")));
         }
         let details = details(payload.raw("info"));
-        let tokens = info.tokens("originalTokenCount");
+        let tokens = info.count("originalTokenCount").unwrap_or(0);
         let draft = compaction(texts.join("\n\n"), FirstKept::None, tokens, details, None);
         place.parent = emitter.write(head.uuid(), &place, &draft)?;
         let mut ends = None;
         add_end(&mut ends, place.parent.clone());
         // The model's acknowledgement of the summary says nothing.
-        let is_model = |content: &Object<'_>| content.text("role").as_deref() == Some("model");
+        let is_model = |content: &Members<'_>| content.text("role").as_deref() == Some("model");
         history.next_if(is_model);
         for content in history {
             let parts = content.objects("parts");

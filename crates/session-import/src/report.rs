@@ -1,12 +1,12 @@
 //! What an import found, mapped and lost.
 
+use session_model::json::Members;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use session_model::{Diagnostic, Usage};
 
 use crate::format::Format;
-use crate::json::Object;
 
 /// What an import found, mapped and lost.
 #[derive(Debug, Clone, Serialize)]
@@ -65,7 +65,7 @@ impl ImportReport {
 
     /// Takes from the head of a record what all records of a session repeat: its id, its folder, the newest version, the
     /// session that it was forked from.
-    pub(crate) fn take_head(&mut self, record: &Object<'_>) {
+    pub(crate) fn take_head(&mut self, record: &Members<'_>) {
         if self.session_id.is_empty() {
             self.session_id = record.text("sessionId").unwrap_or_default();
         }

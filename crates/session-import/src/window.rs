@@ -1,9 +1,9 @@
 //! How many tokens the model of an imported session took, as far as the session tells.
 
+use session_model::json::Members;
 use session_model::{EntryBody, EntryKind, SessionTree};
 
 use crate::IMPORT_ENTRY;
-use crate::json::Object;
 
 /// Returns the window of the model that an imported session states.
 pub fn stated_window(tree: &SessionTree) -> Option<u64> {
@@ -12,7 +12,7 @@ pub fn stated_window(tree: &SessionTree) -> Option<u64> {
         EntryBody::Custom {
             custom_type,
             data: Some(data),
-        } if *custom_type == IMPORT_ENTRY => Object::parse(data.get())?.count("contextWindow"),
+        } if *custom_type == IMPORT_ENTRY => Members::parse(data.get())?.count("contextWindow"),
         _ => None,
     }
 }
@@ -26,7 +26,7 @@ pub fn automatic_compaction(tree: &SessionTree) -> Option<u64> {
     let found = compactions.filter_map(|index| match tree.entry(index).ok()?.body {
         EntryBody::Compaction(compaction) => {
             let details = compaction.details.as_ref()?;
-            let trigger = Object::parse(details.get())?.text("trigger")?;
+            let trigger = Members::parse(details.get())?.text("trigger")?;
             (trigger == "auto").then_some(compaction.tokens_before)
         }
         _ => None,

@@ -192,7 +192,7 @@ fn smuggled(line: &[u8]) -> Option<String> {
 }
 
 fn rewrite_text(text: &str, change: impl FnOnce(&mut Vec<Member>)) -> Option<String> {
-    let parsed = Members::parse(text).ok()?;
+    let parsed = Members::parse(text)?;
     let mut members: Vec<Member> = parsed
         .0
         .into_iter()

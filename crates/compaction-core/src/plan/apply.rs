@@ -138,7 +138,7 @@ pub fn add_detail(draft: &mut EntryDraft, key: &str, value: &RawJson) {
 
 /// Returns `object` with `key` set to `value`; the other members stay byte for byte.
 fn with_member(object: Option<&RawJson>, key: &str, value: &RawJson) -> Option<RawJson> {
-    let members = object.and_then(|object| Members::parse(object.get()).ok());
+    let members = object.and_then(|object| Members::parse(object.get()));
     let kept = members.iter().flat_map(|members| &members.0);
     let kept = kept.filter(|(name, _)| name != key);
     let kept = kept.map(|(name, value)| (name.as_ref(), value.get()));

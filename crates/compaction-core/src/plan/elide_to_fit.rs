@@ -338,7 +338,7 @@ fn short_call(call: &ToolCall, id: &EntryId, counter: &dyn TokenCounter) -> Tool
     let Some(arguments) = &call.arguments else {
         return call.clone();
     };
-    let Ok(members) = Members::parse(arguments.get()) else {
+    let Some(members) = Members::parse(arguments.get()) else {
         return call.clone();
     };
     let mut changed = false;

@@ -136,10 +136,9 @@ impl Reading {
                 self.call.error(ProviderErrorKind::Malformed, &text)
             }
             WireError::Malformed(text) => self.call.error(ProviderErrorKind::Malformed, &text),
-            WireError::EndedEarly => self.call.error(
-                ProviderErrorKind::Interrupted,
-                "the answer ended without its closing event",
-            ),
+            WireError::EndedEarly => {
+                ProviderError::ended_early().of(&self.call.provider, &self.call.model)
+            }
         }
     }
 

@@ -1,12 +1,12 @@
 //! Native compaction over HTTP: fitting the window, sending, and one more try with less.
 
-use futures_util::StreamExt;
 use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use super::HttpProvider;
 use super::events::events;
-use crate::answer::{Answer, Event};
+use crate::answer::Answer;
+use crate::complete::last;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{
     NativeAnswer, NativeError, NativeForm, NativeRequest, decode_compact, in_band_answer, trim,
@@ -140,7 +140,8 @@ impl HttpProvider {
         let body = responses::encode_in_band_with(request, &target, items.clone());
         let data = self.data(call.clone(), &body, None).await?;
         let decoder = Box::new(responses::Decoder::default());
-        let answer = last(events(data, decoder, call.clone(), target.wire, None), call).await?;
+        let answer =
+            answer_of(events(data, decoder, call.clone(), target.wire, None), call).await?;
         in_band_answer(&items, &answer, &target)
             .map_err(|error| billed(native_error(call, error), &answer))
     }
@@ -167,7 +168,8 @@ impl HttpProvider {
         let beta = Some(messages::COMPACTION_BETA);
         let data = self.data(call.clone(), &body, beta).await?;
         let decoder = Box::new(messages::Decoder::new());
-        let answer = last(events(data, decoder, call.clone(), target.wire, None), call).await?;
+        let answer =
+            answer_of(events(data, decoder, call.clone(), target.wire, None), call).await?;
         let [block] = answer.native.as_slice() else {
             let error = native_error(call, NativeError::Items(answer.native.len()));
             return Err(billed(error, &answer));
@@ -190,14 +192,10 @@ impl HttpProvider {
     }
 }
 
-async fn last(mut events: EventStream, call: &Call) -> Result<Answer, ProviderError> {
-    while let Some(event) = events.next().await {
-        if let Event::Done(answer) = event? {
-            return Ok(answer);
-        }
-    }
-    let text = "the answer ended without its closing event";
-    Err(call.error(ProviderErrorKind::Interrupted, text))
+/// Returns the answer of a compaction, whose pieces are of no use.
+async fn answer_of(events: EventStream, call: &Call) -> Result<Answer, ProviderError> {
+    let ended = last(events, &mut |_| {}).await?;
+    ended.ok_or_else(|| ProviderError::ended_early().of(&call.provider, &call.model))
 }
 
 /// An answer that is of no use was billed all the same.

@@ -1,12 +1,12 @@
 //! Native compaction over the Responses wire: what comes back, and the history that it makes.
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 
 use crate::answer::Answer;
 use crate::native::NativeAnswer;
 use crate::native_history::{NativeHistory, RESPONSES_KEY};
 use crate::wire::Target;
-use crate::wire::responses::{Fields, is_compaction, usage};
+use crate::wire::responses::{is_compaction, part_texts, usage};
 
 /// Why an answer is no natively compacted history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +26,7 @@ pub(crate) enum NativeError {
 /// order, whatever it contains in addition to the one compaction item.
 pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAnswer, NativeError> {
     let malformed = |what: &str| NativeError::Malformed(what.to_owned());
-    let response = Fields::parse(body).ok_or_else(|| malformed("no JSON object"))?;
+    let response = Members::parse(body).ok_or_else(|| malformed("no JSON object"))?;
     if let Some(error) = response.raw("error") {
         return Err(NativeError::Service(error.to_owned()));
     }
@@ -36,7 +36,7 @@ pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAn
     {
         return Err(malformed("no output"));
     }
-    let output = response.list("output").into_iter().map(RawJson::parse);
+    let output = response.items("output").into_iter().map(RawJson::parse);
     let output: Vec<RawJson> = output
         .collect::<Result<_, _>>()
         .map_err(|error| malformed(&error.to_string()))?;
@@ -128,9 +128,13 @@ fn retained(item: &RawJson) -> bool {
 /// Returns what the compaction item says in readable words, if anything. An item that says nothing in any
 /// form is refused: with it, the whole history would be lost.
 fn readable(item: &RawJson) -> Result<Option<String>, NativeError> {
-    let fields = Fields::parse(item.get());
+    let fields = Members::parse(item.get());
     let fields = fields.ok_or_else(|| NativeError::Malformed("no compaction item".to_owned()))?;
-    let texts = [fields.texts("summary"), fields.texts("content")].concat();
+    let texts = [
+        part_texts(&fields, "summary"),
+        part_texts(&fields, "content"),
+    ]
+    .concat();
     let text = texts.join("\n\n");
     let opaque = fields.text("encrypted_content").unwrap_or_default();
     if text.is_empty() && opaque.is_empty() {

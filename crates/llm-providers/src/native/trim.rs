@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 
-use crate::wire::responses::{CallSide, Fields, call_side};
+use crate::wire::responses::{CallSide, call_side};
 
 /// Items after trimming.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +85,7 @@ impl Trimming<'_> {
 
 /// Returns the item with a notice in the place of its output or arguments, or `None` when it has none to shorten.
 fn shortened(item: &RawJson, size: u64) -> Option<RawJson> {
-    let fields = Fields::parse(item.get())?;
+    let fields = Members::parse(item.get())?;
     let kind = fields.text("type")?;
     let notice = format!("{}{size}{}", NOTICE.0, NOTICE.1);
     // The arguments of functions stay a JSON object in a string, because servers parse them.
@@ -118,7 +118,7 @@ fn pairs(items: &[RawJson]) -> Vec<(usize, usize)> {
     let mut open: BTreeMap<String, usize> = BTreeMap::new();
     let mut pairs = Vec::new();
     for (place, item) in items.iter().enumerate() {
-        let Some(fields) = Fields::parse(item.get()) else {
+        let Some(fields) = Members::parse(item.get()) else {
             continue;
         };
         let side = fields.text("type").and_then(|kind| call_side(&kind));

@@ -4,8 +4,6 @@
 pub(crate) mod chat;
 #[cfg(feature = "bedrock")]
 pub(crate) mod converse;
-#[cfg(test)]
-mod forms_tests;
 pub(crate) mod gemini;
 pub(crate) mod history;
 pub(crate) mod messages;
@@ -14,7 +12,7 @@ mod platform;
 pub(crate) mod reasoning;
 pub(crate) mod responses;
 #[cfg(test)]
-mod samples;
+mod tests;
 
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +22,8 @@ use crate::capabilities::Capabilities;
 pub use platform::Platform;
 #[cfg(feature = "vertex")]
 pub(crate) use platform::VERTEX_ANTHROPIC;
+#[cfg(test)]
+pub(crate) use tests::samples;
 
 /// The protocol of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -171,11 +171,6 @@ pub(crate) fn tool_choice(request: &Request) -> ToolChoiceOptions {
     }
 }
 
-/// Returns an image as a URL that holds it.
-pub(crate) fn data_url(image: &ImageBlock) -> String {
-    format!("data:{};base64,{}", image.mime_type, image.data)
-}
-
 /// Returns `reason` as it holds for an answer with or without tool calls: some servers say `stop` after a call,
 /// some say that there are calls where there are none.
 pub(crate) fn settled(reason: StopReason, calls: bool) -> StopReason {

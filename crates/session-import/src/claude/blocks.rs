@@ -1,15 +1,16 @@
 //! Blocks of records: who said them, and how they are written in the family.
 
+use session_model::json::Members;
 use session_model::{Block, StopReason, Usage, UserParts};
 
 use crate::content::image;
-use crate::json::{self, Object};
+use crate::json;
 use crate::report::ImportReport;
 
 /// Returns what a message with the role of the user holds; `whole` says what it is where the program wrote all of it.
 pub(super) fn user_parts(
     report: &mut ImportReport,
-    message: &Object<'_>,
+    message: &Members<'_>,
     whole: Option<&str>,
 ) -> UserParts {
     let mut parts = UserParts::default();
@@ -32,7 +33,7 @@ pub(super) fn user_parts(
 }
 
 /// Returns a text or an image; anything else is counted as lost.
-fn plain_block(report: &mut ImportReport, block: &Object<'_>, of: &str) -> Option<Block> {
+fn plain_block(report: &mut ImportReport, block: &Members<'_>, of: &str) -> Option<Block> {
     let kind = block.text("type").unwrap_or_default();
     let source = block.object("source").unwrap_or_default();
     match (kind.as_str(), source.text("data")) {
@@ -48,7 +49,7 @@ fn plain_block(report: &mut ImportReport, block: &Object<'_>, of: &str) -> Optio
     }
 }
 
-pub(super) fn result_blocks(report: &mut ImportReport, block: &Object<'_>) -> Vec<Block> {
+pub(super) fn result_blocks(report: &mut ImportReport, block: &Members<'_>) -> Vec<Block> {
     if let Some(text) = block.text("content") {
         return vec![Block::text(text)];
     }
@@ -60,7 +61,7 @@ pub(super) fn result_blocks(report: &mut ImportReport, block: &Object<'_>) -> Ve
 }
 
 /// Returns what an attachment tells the model, as far as it is text or images.
-pub(super) fn attachment_blocks(report: &mut ImportReport, attachment: &Object<'_>) -> Vec<Block> {
+pub(super) fn attachment_blocks(report: &mut ImportReport, attachment: &Members<'_>) -> Vec<Block> {
     let content = attachment.object("content").unwrap_or_default();
     let file = content.object("file").unwrap_or_default();
     let found = [
@@ -92,12 +93,12 @@ pub(super) fn attachment_blocks(report: &mut ImportReport, attachment: &Object<'
     blocks
 }
 
-pub(super) fn usage_of(usage: &Object<'_>) -> Usage {
+pub(super) fn usage_of(usage: &Members<'_>) -> Usage {
     json::usage(
-        usage.tokens("input_tokens"),
-        usage.tokens("output_tokens"),
-        usage.tokens("cache_read_input_tokens"),
-        usage.tokens("cache_creation_input_tokens"),
+        usage.count("input_tokens").unwrap_or(0),
+        usage.count("output_tokens").unwrap_or(0),
+        usage.count("cache_read_input_tokens").unwrap_or(0),
+        usage.count("cache_creation_input_tokens").unwrap_or(0),
     )
 }
 

@@ -1,6 +1,6 @@
 //! The second pass: bodies of records, as messages.
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{Block, BranchSummaryDraft, EntryDraft, FirstKept, Span, UserParts};
 
 use super::blocks::{attachment_blocks, result_blocks, user_parts};
@@ -10,7 +10,7 @@ use crate::content::{Answer, compaction, is_blank};
 use crate::emitter::{CallResult, Emitter, Place};
 use crate::error::ImportError;
 use crate::input::{Input, records_of};
-use crate::json::{self, Object};
+use crate::json;
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
 use crate::threads::{Kept, Records, ResultAt, Unit, UnitKind, WriteUnit};
@@ -85,7 +85,7 @@ pub(crate) fn read_result(
     block: usize,
     report: &mut ImportReport,
 ) -> Option<CallResult> {
-    let record = Object::parse(text).unwrap_or_default();
+    let record = Members::parse(text).unwrap_or_default();
     let message = record.object("message").unwrap_or_default();
     let blocks = message.objects("content").into_iter();
     let mut results = blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
@@ -117,7 +117,7 @@ fn blocks_text<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> String {
 }
 
 /// Returns whether somebody else than the user sent a message of this origin.
-fn is_sent(origin: &Object<'_>) -> bool {
+fn is_sent(origin: &Members<'_>) -> bool {
     let is_other = origin.text("kind").is_some_and(|kind| kind != "human");
     is_other || origin.raw("from").is_some() || origin.raw("senderTaskId").is_some()
 }
@@ -184,7 +184,7 @@ impl Bodies<'_> {
                 Some(known) => known.clone(),
                 None => {
                     let text = self.input.text(self.span(*index))?;
-                    let record = Object::parse(&text).unwrap_or_default();
+                    let record = Members::parse(&text).unwrap_or_default();
                     Part::of(&record, &mut emitter.report, true)
                 }
             };
@@ -270,7 +270,7 @@ impl Bodies<'_> {
     ) -> Result<Ends, ImportError> {
         let head = &self.scan.records.list[unit.records[0]];
         let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
+        let record = Members::parse(&text).unwrap_or_default();
         let message = record.object("message").unwrap_or_default();
         let origin = record.object("origin").unwrap_or_default();
         let is_human = origin.text("kind").as_deref() == Some("human");
@@ -315,7 +315,7 @@ impl Bodies<'_> {
     ) -> Result<Ends, ImportError> {
         let head = &self.scan.records.list[unit.records[0]];
         let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
+        let record = Members::parse(&text).unwrap_or_default();
         let attachment = record.object("attachment").unwrap_or_default();
         let kind = attachment.text("type").unwrap_or_default();
         let blocks = attachment_blocks(&mut emitter.report, &attachment);
@@ -347,7 +347,7 @@ impl Bodies<'_> {
     /// Returns the text of a summary.
     fn summary_text(&self, record: usize) -> Result<String, ImportError> {
         let text = self.input.text(self.span(record))?;
-        let record = Object::parse(&text).unwrap_or_default();
+        let record = Members::parse(&text).unwrap_or_default();
         let message = record.object("message").unwrap_or_default();
         Ok(message.text("content").unwrap_or_else(|| {
             let blocks = message.objects("content").into_iter();

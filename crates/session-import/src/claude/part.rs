@@ -1,11 +1,12 @@
 //! What one line of an answer adds to it.
 
+use session_model::json::{Members, string};
 use session_model::{Block, StopReason, Usage};
 
 use super::blocks::{stop_reason, usage_of};
 use crate::content::{call, thinking};
 use crate::emitter::PendingCall;
-use crate::json::{self, Object};
+use crate::json;
 use crate::report::ImportReport;
 
 /// What one line of an answer adds to it.
@@ -26,7 +27,7 @@ pub(super) struct Part {
 
 impl Part {
     /// Returns what a record adds; without its blocks, unless they are `wanted`.
-    pub fn of(record: &Object<'_>, report: &mut ImportReport, wanted: bool) -> Self {
+    pub fn of(record: &Members<'_>, report: &mut ImportReport, wanted: bool) -> Self {
         let message = record.object("message").unwrap_or_default();
         let model = message.filled("model");
         let is_synthetic = model.as_deref() == Some("<synthetic>");
@@ -49,7 +50,7 @@ impl Part {
         if let Some(raw) = message.raw("content").filter(|raw| raw.starts_with('"')) {
             part.says = true;
             part.blocks = match wanted {
-                true => json::text(raw).into_iter().map(Block::text).collect(),
+                true => string(raw).into_iter().map(Block::text).collect(),
                 false => Vec::new(),
             };
             return part;
@@ -73,7 +74,7 @@ impl Part {
         part
     }
 
-    fn block(&self, kind: &str, block: &Object<'_>) -> Option<Block> {
+    fn block(&self, kind: &str, block: &Members<'_>) -> Option<Block> {
         let text = |key| block.text(key).unwrap_or_default();
         Some(match kind {
             "text" => Block::text(text("text")),
@@ -96,7 +97,7 @@ impl Part {
 }
 
 /// Returns the id of a call; one without gets the place of its block.
-fn call_id(block: &Object<'_>, uuid: &str, place: usize) -> String {
+fn call_id(block: &Members<'_>, uuid: &str, place: usize) -> String {
     let id = block.filled("id");
     id.unwrap_or_else(|| format!("{uuid}.call{}", place + 1))
 }

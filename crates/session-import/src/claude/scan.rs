@@ -1,5 +1,6 @@
 //! The first pass: heads of records, without their bodies.
 
+use session_model::json::{Members, string};
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,7 +11,6 @@ use crate::emitter::{CLEARED, Emitter};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, Line, damaged};
-use crate::json::{self, Object};
 use crate::report::{ImportReport, count};
 use crate::threads::{Boundary, Kind, Record, Records};
 
@@ -116,7 +116,7 @@ pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, Imp
 impl Block {
     fn take(&mut self, line: &Line<'_>) {
         let text = line.text();
-        let Some(object) = Object::parse(&text) else {
+        let Some(object) = Members::parse(&text) else {
             self.damaged.push(line.number);
             return;
         };
@@ -162,13 +162,13 @@ impl Block {
         }
     }
 
-    fn see(&mut self, name: &str, object: &Object<'_>, line: &Line<'_>) {
+    fn see(&mut self, name: &str, object: &Members<'_>, line: &Line<'_>) {
         let mut texts = Vec::new();
         let mut part = None;
         let (kind, boundary) = kind_of(name, object, &mut texts, &mut part);
         let known = self.replaced.len();
         if name == "system" {
-            let of = |object: &Object<'_>, key, text: Option<&str>| {
+            let of = |object: &Members<'_>, key, text: Option<&str>| {
                 let ids = object.texts(key).into_iter();
                 ids.map(|id| (id, text.map(str::to_owned)))
                     .collect::<Vec<_>>()
@@ -259,7 +259,7 @@ impl Scan {
 /// Returns what a record is; adds hashes of what the user says to `texts`, and sets `part` to what it adds to an answer.
 fn kind_of(
     name: &str,
-    object: &Object<'_>,
+    object: &Members<'_>,
     texts: &mut Vec<u64>,
     part: &mut Option<Box<Part>>,
 ) -> (Kind, Option<Boundary>) {
@@ -300,7 +300,7 @@ fn kind_of(
                 head: head.map(Into::into),
                 tail: tail.map(Into::into),
                 anchor: anchor.map(Into::into),
-                tokens_before: metadata.tokens("preTokens"),
+                tokens_before: metadata.count("preTokens").unwrap_or(0),
                 metadata: raw.to_owned(),
             };
             return (Kind::Boundary, Some(boundary));
@@ -310,13 +310,13 @@ fn kind_of(
     (kind, None)
 }
 
-fn user_kind(object: &Object<'_>, texts: &mut Vec<u64>) -> Kind {
+fn user_kind(object: &Members<'_>, texts: &mut Vec<u64>) -> Kind {
     let message = object.object("message").unwrap_or_default();
     let mut results = Vec::new();
     let mut has_more = false;
     match message.raw("content") {
         None => return Kind::Link,
-        Some(raw) => match json::text(raw) {
+        Some(raw) => match string(raw) {
             Some(text) => {
                 texts.push(hash(&text));
                 has_more = true;

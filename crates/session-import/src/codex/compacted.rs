@@ -1,6 +1,6 @@
 //! Compactions of Codex: a free list of items takes the place of the history.
 
-use session_model::json::{RawJson, utf16_len};
+use session_model::json::{Members, RawJson, utf16_len};
 use session_model::{Block, EntryId, FirstKept, Timestamp};
 
 use super::items::{answer_part, is_output, message_blocks, message_parts, output_of};
@@ -9,7 +9,6 @@ use super::scan::{At, is_native};
 use crate::content::compaction;
 use crate::error::ImportError;
 use crate::ids::hash_of;
-use crate::json::Object;
 
 /// What stands for a summary that only the provider can read.
 const UNREADABLE: &str = "The provider compacted the conversation before this point into a form that only it can read. Messages of the user that it kept:";
@@ -21,16 +20,16 @@ impl Mapper<'_, '_> {
     /// Takes a compaction.
     pub fn take_compacted(
         &mut self,
-        compacted: &Object<'_>,
+        compacted: &Members<'_>,
         at: Option<Timestamp>,
         here: At,
     ) -> Result<(), ImportError> {
         let message = compacted.filled("message");
         let raw_items = compacted.items("replacement_history");
         let items = raw_items.iter().copied();
-        let items: Vec<Object<'_>> = items.filter_map(Object::parse).collect();
+        let items: Vec<Members<'_>> = items.filter_map(Members::parse).collect();
         let mut natives = raw_items.iter().copied().rev();
-        let native = natives.find(|raw| Object::parse(raw).is_some_and(|item| is_native(&item)));
+        let native = natives.find(|raw| Members::parse(raw).is_some_and(|item| is_native(&item)));
         let summary = match &message {
             Some(message) => message.clone(),
             None => {
@@ -99,7 +98,7 @@ impl Mapper<'_, '_> {
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
         for raw in items {
-            let item = Object::parse(raw).unwrap_or_default();
+            let item = Members::parse(raw).unwrap_or_default();
             let kind = item.text("type").unwrap_or_default();
             let report = &mut self.emitter.report;
             if let Some((blocks, call)) = answer_part(report, &item, raw) {
@@ -157,12 +156,12 @@ pub(super) fn kept_text(blocks: &[Block]) -> Option<String> {
 }
 
 /// Returns whether an item is text that the model sees: a message, or one of another agent.
-fn is_readable(item: &Object<'_>) -> bool {
+fn is_readable(item: &Members<'_>) -> bool {
     let kind = item.text("type").unwrap_or_default();
     matches!(kind.as_str(), "message" | "agent_message")
 }
 
-fn is_of(item: &Object<'_>, role: &str) -> bool {
+fn is_of(item: &Members<'_>, role: &str) -> bool {
     item.text("type").as_deref() == Some("message") && item.text("role").as_deref() == Some(role)
 }
 

@@ -1,11 +1,11 @@
 //! Events that are more than display: usage, rollbacks, interruptions, and messages of files without items.
 
+use session_model::json::Members;
 use session_model::{Block, StopReason, Timestamp, Usage, UserParts};
 
 use super::items;
 use super::mapper::Mapper;
 use crate::error::ImportError;
-use crate::json::Object;
 
 impl Mapper<'_, '_> {
     pub fn take_usage(&mut self, usage: Usage, at: Option<Timestamp>) -> Result<(), ImportError> {
@@ -29,7 +29,7 @@ impl Mapper<'_, '_> {
 
     pub fn take_event(
         &mut self,
-        event: &Object<'_>,
+        event: &Members<'_>,
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
         match event.text("type").as_deref() {
@@ -37,7 +37,7 @@ impl Mapper<'_, '_> {
                 let info = event.object("info").unwrap_or_default();
                 let total = info.object("total_token_usage").unwrap_or_default();
                 let last = info.object("last_token_usage").unwrap_or_default();
-                let key = |name| total.tokens(name);
+                let key = |name| total.count(name).unwrap_or(0);
                 let key = (
                     key("input_tokens"),
                     key("output_tokens"),
@@ -50,7 +50,11 @@ impl Mapper<'_, '_> {
             }
             Some("thread_rolled_back") => {
                 self.close()?;
-                for _ in 0..event.tokens("num_turns").min(self.turns.len() as u64) {
+                for _ in 0..event
+                    .count("num_turns")
+                    .unwrap_or(0)
+                    .min(self.turns.len() as u64)
+                {
                     self.leaf = self.turns.pop().unwrap_or_else(|| self.leaf.clone());
                     self.user_messages.pop();
                 }

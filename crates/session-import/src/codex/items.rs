@@ -1,29 +1,29 @@
 //! Items of the conversation: messages, reasoning, calls, outputs.
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson, items, string};
 use session_model::{Block, Usage, UserParts};
 
 use crate::content::{call, image_of_url, thinking};
 use crate::emitter::{CallResult, PendingCall};
 use crate::input::records_of;
-use crate::json::{self, Object};
+use crate::json;
 use crate::report::ImportReport;
 
 /// Returns the type of a record, its payload, and the text of that. Until September 2025 items, and what the first record
 /// says, were not wrapped.
-pub(crate) fn unwrapped<'a>(record: &Object<'a>, line: &'a str) -> (String, Object<'a>, &'a str) {
+pub(crate) fn unwrapped<'a>(record: &Members<'a>, line: &'a str) -> (String, Members<'a>, &'a str) {
     let kind = record.text("type").unwrap_or_default();
     if let Some(payload) = record.raw("payload") {
-        return (kind, Object::parse(payload).unwrap_or_default(), payload);
+        return (kind, Members::parse(payload).unwrap_or_default(), payload);
     }
     let is_item = matches!(&*kind, "message" | "reasoning") || is_call(&kind) || is_output(&kind);
     let kind = match kind.as_str() {
         "" if record.raw("record_type").is_some() => "state".to_owned(),
         "" if record.raw("id").is_some() => "session_meta".to_owned(),
         _ if is_item => "response_item".to_owned(),
-        _ => return (kind, Object::default(), "{}"),
+        _ => return (kind, Members::default(), "{}"),
     };
-    (kind, Object::parse(line).unwrap_or_default(), line)
+    (kind, Members::parse(line).unwrap_or_default(), line)
 }
 
 /// Returns true for the types of calls that get a result.
@@ -47,7 +47,7 @@ pub(crate) fn is_output(kind: &str) -> bool {
 }
 
 /// Returns what a message with the role of the user or of the developer holds.
-pub(super) fn message_parts(report: &mut ImportReport, item: &Object<'_>) -> UserParts {
+pub(super) fn message_parts(report: &mut ImportReport, item: &Members<'_>) -> UserParts {
     let role = item.text("role").unwrap_or_default();
     let passed = item.object("internal_chat_message_metadata_passthrough");
     let kinds = passed.unwrap_or_default().texts("content_item_kinds");
@@ -71,18 +71,18 @@ pub(super) fn message_parts(report: &mut ImportReport, item: &Object<'_>) -> Use
 }
 
 /// Returns the content of a message, with nothing in the place of what is no text or image.
-pub(super) fn message_blocks(report: &mut ImportReport, item: &Object<'_>) -> Vec<Option<Block>> {
+pub(super) fn message_blocks(report: &mut ImportReport, item: &Members<'_>) -> Vec<Option<Block>> {
     if let Some(text) = item.text("content") {
         return vec![Some(Block::text(text))];
     }
     let contents = item.items("content").into_iter();
     contents
-        .map(|raw| content_block(report, &Object::parse(raw)?))
+        .map(|raw| content_block(report, &Members::parse(raw)?))
         .collect()
 }
 
 /// Returns a text or an image; anything else is counted as lost.
-pub(super) fn content_block(report: &mut ImportReport, content: &Object<'_>) -> Option<Block> {
+pub(super) fn content_block(report: &mut ImportReport, content: &Members<'_>) -> Option<Block> {
     if let Some(text) = content.text("text") {
         return Some(Block::text(text));
     }
@@ -95,7 +95,7 @@ pub(super) fn content_block(report: &mut ImportReport, content: &Object<'_>) -> 
 }
 
 /// Returns the thinking of the model; the whole item is its signature, as the family keeps it for this wire.
-fn reasoning(item: &Object<'_>, raw: &str) -> Block {
+fn reasoning(item: &Members<'_>, raw: &str) -> Block {
     let texts = |key| {
         let parts = item.objects(key).into_iter();
         parts
@@ -113,7 +113,7 @@ fn reasoning(item: &Object<'_>, raw: &str) -> Block {
 /// Returns the blocks that an item adds to an answer, and the call that it makes; `None` for no part of an answer.
 pub(super) fn answer_part(
     report: &mut ImportReport,
-    item: &Object<'_>,
+    item: &Members<'_>,
     raw: &str,
 ) -> Option<(Vec<Block>, Option<PendingCall>)> {
     let kind = item.text("type").unwrap_or_default();
@@ -138,13 +138,13 @@ pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
     let items = records.filter(|record| record.text("type").as_deref() == Some("response_item"));
     let parts = items.filter_map(|record| {
         let raw = record.raw("payload")?;
-        answer_part(report, &Object::parse(raw)?, raw)
+        answer_part(report, &Members::parse(raw)?, raw)
     });
     parts.flat_map(|(blocks, _)| blocks).collect()
 }
 
 /// Returns the call that an item makes, if it makes one that gets a result.
-fn call_of(kind: &str, item: &Object<'_>) -> Option<(PendingCall, Block)> {
+fn call_of(kind: &str, item: &Members<'_>) -> Option<(PendingCall, Block)> {
     let name = item.filled("name");
     let (name, arguments) = match kind {
         "function_call" => {
@@ -180,12 +180,12 @@ fn input_object(text: &str) -> Option<RawJson> {
 }
 
 /// Returns the result that an item has.
-pub(super) fn output_of(report: &mut ImportReport, item: &Object<'_>) -> CallResult {
+pub(super) fn output_of(report: &mut ImportReport, item: &Members<'_>) -> CallResult {
     let mut result = CallResult::default();
     let raw = item.raw("output").or(item.raw("tools")).unwrap_or("\"\"");
-    if let Some(text) = json::text(raw) {
+    if let Some(text) = string(raw) {
         // Older versions put the output and its exit code into an object.
-        let wrapped = Object::parse(&text).and_then(|object| {
+        let wrapped = Members::parse(&text).and_then(|object| {
             let metadata = object.object("metadata").unwrap_or_default();
             let code = metadata.raw("exit_code").map(|code| code != "0");
             Some((object.text("output")?, code?))
@@ -196,7 +196,7 @@ pub(super) fn output_of(report: &mut ImportReport, item: &Object<'_>) -> CallRes
         });
         result.is_error = is_error;
         result.content = vec![Block::text(text)];
-    } else if let Some(object) = Object::parse(raw) {
+    } else if let Some(object) = Members::parse(raw) {
         result.is_error = object.raw("success") == Some("false");
         let content = object.text("content").map(Block::text);
         let content = content.or_else(|| content_block(report, &object));
@@ -204,7 +204,7 @@ pub(super) fn output_of(report: &mut ImportReport, item: &Object<'_>) -> CallRes
     } else if item.raw("output").is_none() {
         result.content = vec![Block::text(raw)];
     } else {
-        for content in json::items(raw).into_iter().filter_map(Object::parse) {
+        for content in items(raw).into_iter().filter_map(Members::parse) {
             result.content.extend(content_block(report, &content));
         }
     }
@@ -213,7 +213,7 @@ pub(super) fn output_of(report: &mut ImportReport, item: &Object<'_>) -> CallRes
 
 /// Returns the result that a record has, without its id and time.
 pub(crate) fn read_result(text: &str, report: &mut ImportReport) -> CallResult {
-    let record = Object::parse(text).unwrap_or_default();
+    let record = Members::parse(text).unwrap_or_default();
     output_of(report, &unwrapped(&record, text).1)
 }
 
@@ -233,11 +233,11 @@ fn has_failed(output: &str) -> bool {
 }
 
 /// Returns usage whose prompt tokens include the cached ones.
-pub(super) fn usage_of(usage: &Object<'_>) -> Usage {
+pub(super) fn usage_of(usage: &Members<'_>) -> Usage {
     json::inclusive_usage(
-        usage.tokens("input_tokens"),
-        usage.tokens("cached_input_tokens"),
-        usage.tokens("cache_write_input_tokens"),
-        usage.tokens("output_tokens"),
+        usage.count("input_tokens").unwrap_or(0),
+        usage.count("cached_input_tokens").unwrap_or(0),
+        usage.count("cache_write_input_tokens").unwrap_or(0),
+        usage.count("output_tokens").unwrap_or(0),
     )
 }

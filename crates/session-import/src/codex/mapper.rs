@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{EntryDraft, EntryId, ModelRef, Timestamp, UserParts};
 
 use super::compacted::kept_text;
@@ -16,7 +16,6 @@ use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::ids::hash_of;
-use crate::json::Object;
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
 
@@ -127,13 +126,13 @@ impl<'a, 'w> Mapper<'a, 'w> {
             Step::Whole(text) => Cow::Borrowed(&texts[text]),
             _ => segment.input.text(here.span)?,
         };
-        match Object::parse(&text) {
+        match Members::parse(&text) {
             Some(record) if segment.has(record.count("ordinal")) => self.take(&record, &text, here),
             _ => Ok(()),
         }
     }
 
-    fn take(&mut self, record: &Object<'_>, line: &str, here: At) -> Result<(), ImportError> {
+    fn take(&mut self, record: &Members<'_>, line: &str, here: At) -> Result<(), ImportError> {
         let at = record.time("timestamp");
         let (kind, payload, raw) = items::unwrapped(record, line);
         match kind.as_str() {
@@ -172,7 +171,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
 
     fn take_turn_context(
         &mut self,
-        context: &Object<'_>,
+        context: &Members<'_>,
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
         if let Some(model) = context.filled("model").filter(|model| *model != self.model) {
@@ -197,7 +196,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
 
     fn take_item(
         &mut self,
-        item: &Object<'_>,
+        item: &Members<'_>,
         raw: &str,
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
@@ -264,7 +263,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
 
     fn take_message(
         &mut self,
-        item: &Object<'_>,
+        item: &Members<'_>,
         id: &str,
         at: Option<Timestamp>,
     ) -> Result<(), ImportError> {
@@ -304,7 +303,11 @@ impl<'a, 'w> Mapper<'a, 'w> {
     }
 
     /// Takes a result: those of known calls are written with these.
-    fn take_output(&mut self, item: &Object<'_>, at: Option<Timestamp>) -> Result<(), ImportError> {
+    fn take_output(
+        &mut self,
+        item: &Members<'_>,
+        at: Option<Timestamp>,
+    ) -> Result<(), ImportError> {
         let id = item.text("call_id").unwrap_or_default();
         let open = self.open.as_mut();
         if let Some(open) = open {

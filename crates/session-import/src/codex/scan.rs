@@ -1,5 +1,6 @@
 //! The first pass: which logs the history is made of, where results stand, and which kinds of records there are.
 
+use session_model::json::Members;
 use std::collections::BTreeSet;
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
@@ -12,7 +13,6 @@ use crate::emitter::Emitter;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, Line, damaged};
-use crate::json::Object;
 use crate::report::{ImportReport, count};
 
 /// How many forks of forks are followed.
@@ -191,7 +191,7 @@ impl Block {
             return;
         }
         let text = line.text();
-        let Some(record) = Object::parse(&text) else {
+        let Some(record) = Members::parse(&text) else {
             self.damaged.push(line.number);
             return;
         };
@@ -249,7 +249,7 @@ impl Scan {
     }
 
     fn take_meta(&mut self, meta: &str, report: &mut ImportReport) {
-        let record = Object::parse(meta).unwrap_or_default();
+        let record = Members::parse(meta).unwrap_or_default();
         let (_, payload, _) = unwrapped(&record, meta);
         report.session_id = payload.filled("id").unwrap_or_default();
         report.cwd = payload.text("cwd").unwrap_or_default();
@@ -257,7 +257,7 @@ impl Scan {
         self.provider = payload.text("model_provider").unwrap_or_default();
         let begun = payload.time("timestamp").or(record.time("timestamp"));
         self.begun = begun.or(self.begun);
-        let members = payload.members();
+        let members = payload.iter();
         let members = members.filter(|(name, raw)| META.contains(name) && *raw != "null");
         let members: Vec<_> = members
             .map(|(name, raw)| format!("\"{name}\":{raw}"))
@@ -281,7 +281,7 @@ impl Scan {
         }
     }
 
-    fn take(&mut self, kind: &str, record: &Object<'_>, payload: &Object<'_>, at: At) {
+    fn take(&mut self, kind: &str, record: &Members<'_>, payload: &Members<'_>, at: At) {
         let name = payload.text("type").unwrap_or_default();
         match kind {
             "response_item" | "token_usage_record" => {
@@ -307,7 +307,7 @@ impl Scan {
                     self.newest_native = Some(at);
                 }
                 let message = payload.filled("message");
-                let is_summary = |item: &Object<'_>| {
+                let is_summary = |item: &Members<'_>| {
                     let mut parts = item.objects("content").into_iter();
                     message.is_some() && parts.any(|part| part.text("text") == message)
                 };
@@ -322,7 +322,7 @@ impl Scan {
 }
 
 /// Returns true for the item of a compaction that only the provider can read.
-pub(super) fn is_native(item: &Object<'_>) -> bool {
+pub(super) fn is_native(item: &Members<'_>) -> bool {
     let kind = item.text("type").unwrap_or_default();
     matches!(
         kind.as_str(),
@@ -394,7 +394,7 @@ fn history_base(input: &Input) -> Result<Option<(String, Base)>, ImportError> {
             return Ok(());
         }
         let text = line.text();
-        let record = Object::parse(&text).unwrap_or_default();
+        let record = Members::parse(&text).unwrap_or_default();
         let payload = record.object("payload").unwrap_or_default();
         let own = payload.text("id").unwrap_or_default();
         found = payload.object("history_base").and_then(|base| {

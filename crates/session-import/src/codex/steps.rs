@@ -1,5 +1,6 @@
 //! What the second pass does with lines, as far as each tells by itself: that is found out on other threads.
 
+use session_model::json::Members;
 use std::ops::Range;
 
 use session_model::{Span, Timestamp, Usage};
@@ -8,7 +9,6 @@ use super::items::{is_output, usage_of};
 use super::lead::Lead;
 use super::scan::{Scan, Segment};
 use crate::input::Line;
-use crate::json::Object;
 
 /// The type of records of usage.
 const USAGE: &str = "token_usage_record";
@@ -59,7 +59,7 @@ impl Steps {
 
     fn usage(&mut self, line: &Line<'_>, segment: &Segment) -> Option<Step> {
         let text = line.text();
-        let record = Object::parse(&text)?;
+        let record = Members::parse(&text)?;
         // What is written twice may say something else behind the beginning.
         if record.text("type").as_deref() != Some(USAGE) || !segment.has(record.count("ordinal")) {
             return None;

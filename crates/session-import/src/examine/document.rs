@@ -1,5 +1,6 @@
 //! One JSON document, or a journal: what is not whole.
 
+use session_model::json::Members;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -9,7 +10,6 @@ use session_model::{DiagnosticKind, Severity};
 use super::{At, Edit, Examined, Findings, INTERRUPTED, Step, write_line};
 use crate::error::ImportError;
 use crate::input::{Input, is_lines};
-use crate::json::Object;
 use crate::partial::Document;
 
 /// Examines a journal of lines that need no others, or one document.
@@ -39,7 +39,7 @@ pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
     for (number, raw) in (0..).zip(messages) {
         let number = (number, 0);
         let line = (line_at(raw.as_ptr() as usize - text.as_ptr() as usize), 0);
-        let message = Object::parse(raw).unwrap_or_default();
+        let message = Members::parse(raw).unwrap_or_default();
         let id = message.object("info").and_then(|info| info.filled("id"));
         if id.is_some_and(|id| !ids.insert(id)) {
             let text = "a second message with the same id; opencode takes one of them";

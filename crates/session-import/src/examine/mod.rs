@@ -4,6 +4,7 @@ mod codex;
 mod document;
 mod threaded;
 
+use session_model::json::Members;
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -14,7 +15,6 @@ use crate::emitter::INTERRUPTED;
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::Input;
-use crate::json::Object;
 
 /// What is said of a call or a result without its other half.
 const UNPAIRED: &str =
@@ -78,7 +78,7 @@ impl Findings {
     fn records(
         &mut self,
         input: &Input,
-        mut take: impl FnMut(At, &Object<'_>, &str, &mut Self),
+        mut take: impl FnMut(At, &Members<'_>, &str, &mut Self),
     ) -> Result<(), ImportError> {
         let mut last = (0, 0);
         let mut damaged = None;
@@ -86,7 +86,7 @@ impl Findings {
         input.lines(input.bytes, &mut ignored, |line, _| {
             last = (line.number, line.part);
             let text = line.text();
-            match Object::parse(&text) {
+            match Members::parse(&text) {
                 Some(record) => take(last, &record, &text, self),
                 None => {
                     if let Some(before) = damaged.replace(last) {

@@ -1,5 +1,6 @@
 //! Claude Code and qwen-code: records that name their parents.
 
+use session_model::json::Members;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -10,7 +11,6 @@ use super::{At, Edit, Examined, Findings, INTERRUPTED, Step, UNPAIRED};
 use crate::error::ImportError;
 use crate::export::uuid;
 use crate::input::Input;
-use crate::json::Object;
 
 /// How the records of a program are written.
 pub(super) struct Dialect {
@@ -20,7 +20,7 @@ pub(super) struct Dialect {
     joins_uuids: bool,
     /// The longest image that the service takes, in characters of base64.
     longest_image: usize,
-    read_part: fn(&Object<'_>) -> Part,
+    read_part: fn(&Members<'_>) -> Part,
     /// Returns the record that says that a call was interrupted.
     interrupted: fn(&Head, &str) -> Value,
 }
@@ -109,7 +109,7 @@ fn head(
     dialect: &Dialect,
     line: At,
     uuid: String,
-    record: &Object<'_>,
+    record: &Members<'_>,
     findings: &mut Findings,
 ) -> Head {
     let message = record.object("message").unwrap_or_default();
@@ -263,8 +263,8 @@ fn pair(dialect: &Dialect, heads: &[Head], findings: &mut Findings) {
     }
 }
 
-fn claude_part(part: &Object<'_>) -> Part {
-    let length = |part: &Object<'_>| {
+fn claude_part(part: &Members<'_>) -> Part {
+    let length = |part: &Members<'_>| {
         let source = part.object("source").unwrap_or_default();
         source
             .raw("data")
@@ -284,7 +284,7 @@ fn claude_part(part: &Object<'_>) -> Part {
     }
 }
 
-fn qwen_part(part: &Object<'_>) -> Part {
+fn qwen_part(part: &Members<'_>) -> Part {
     if let Some(call) = part.object("functionCall") {
         return call.filled("id").map_or(Part::Other, Part::Call);
     }

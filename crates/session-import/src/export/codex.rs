@@ -241,7 +241,7 @@ fn input(content: &Content, report: &mut ExportReport) -> Vec<Value> {
         match block {
             Block::Text(text) => parts.push(json!({ "type": "input_text", "text": text.text })),
             Block::Image(image) if image.has_bytes() => {
-                let url = format!("data:{};base64,{}", image.mime_type, image.data);
+                let url = image.data_url();
                 parts.push(json!({ "type": "input_image", "image_url": url }));
             }
             Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => {

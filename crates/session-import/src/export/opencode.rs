@@ -398,7 +398,7 @@ fn signature(api: &str, thinking: &ThinkingBlock) -> Option<Value> {
 }
 
 fn file(image: &ImageBlock) -> Value {
-    let url = format!("data:{};base64,{}", image.mime_type, image.data);
+    let url = image.data_url();
     json!({ "mime": image.mime_type, "filename": "image", "url": url })
 }
 

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 
 use serde_json::{Value, json};
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{
     AgentMessage, Block, CustomDraft, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind,
     HeaderDraft, Leaf, SessionTree, Stamp, Timestamp, ToolCall,
@@ -13,7 +13,6 @@ use session_model::{
 
 use super::{ExportError, ExportReport, Target};
 use crate::emitter::{INTERRUPTED, LEAF_ENTRY};
-use crate::json::Object;
 
 /// Types of oh-my-pi that mean nothing to pi, the boundary aside.
 const UNKNOWN_TO_PI: [&str; 8] = [
@@ -231,8 +230,8 @@ fn interrupted(call: &ToolCall, id: &str, parent: &str, at: Timestamp) -> Value 
 
 /// Returns a line with another parent.
 fn with_parent(line: &str, parent: Option<&str>) -> String {
-    let object = Object::parse(line).unwrap_or_default();
-    let members = object.members().filter(|(name, _)| *name != "parentId");
+    let object = Members::parse(line).unwrap_or_default();
+    let members = object.iter().filter(|(name, _)| *name != "parentId");
     let members = members.map(|(name, raw)| format!("{}:{raw}", Value::from(name)));
     let parent = format!("\"parentId\":{}", json!(parent));
     let members: Vec<String> = members.chain([parent]).collect();

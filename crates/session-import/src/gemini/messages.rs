@@ -1,5 +1,6 @@
 //! Messages of gemini-cli, as entries.
 
+use session_model::json::{Members, items, string};
 use session_model::{Block, EntryId, FirstKept, UserParts};
 
 use super::history::{History, Node, NodeKind};
@@ -7,7 +8,6 @@ use crate::content::{Answer, compaction, is_blank, thinking};
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
-use crate::json::{self, Object};
 use crate::parts::{call_block, call_id, details, plain_blocks, response, usage};
 use crate::report::ImportReport;
 use crate::user_message::Ends;
@@ -26,7 +26,7 @@ pub(super) fn write_history(
             .map_or(&emitter.root, |parent| &last[parent])
             .clone();
         let text = input.text(node.span)?;
-        let message = Object::parse(&text).unwrap_or_default();
+        let message = Members::parse(&text).unwrap_or_default();
         let place = Place {
             parent: parent.clone(),
             at: message.time("timestamp"),
@@ -66,7 +66,7 @@ pub(super) fn write_history(
 fn write_message(
     emitter: &mut Emitter<'_>,
     node: &Node,
-    message: &Object<'_>,
+    message: &Members<'_>,
     place: Place,
 ) -> Result<Ends, ImportError> {
     let kind = message.text("type").unwrap_or_default();
@@ -81,20 +81,20 @@ fn write_message(
 }
 
 /// Returns the content of a message: a text, a part, or a list of both.
-fn content(emitter: &mut Emitter<'_>, message: &Object<'_>) -> Vec<Block> {
+fn content(emitter: &mut Emitter<'_>, message: &Members<'_>) -> Vec<Block> {
     let raw = message.raw("content").or(message.raw("parts"));
     blocks_of(emitter, raw.unwrap_or("\"\""))
 }
 
 fn blocks_of(emitter: &mut Emitter<'_>, raw: &str) -> Vec<Block> {
     let items = match raw.starts_with('[') {
-        true => json::items(raw),
+        true => items(raw),
         false => vec![raw],
     };
-    let blocks = items.into_iter().flat_map(|raw| match json::text(raw) {
+    let blocks = items.into_iter().flat_map(|raw| match string(raw) {
         Some(text) if text.is_empty() => Vec::new(),
         Some(text) => vec![Block::text(text)],
-        None => plain_blocks(emitter, Object::parse(raw).as_slice()),
+        None => plain_blocks(emitter, Members::parse(raw).as_slice()),
     });
     blocks.collect()
 }
@@ -109,7 +109,7 @@ fn text_of(block: Block) -> Option<String> {
 fn write_user(
     emitter: &mut Emitter<'_>,
     node: &Node,
-    message: &Object<'_>,
+    message: &Members<'_>,
     place: Place,
 ) -> Result<Ends, ImportError> {
     let mut parts = UserParts::default();
@@ -135,7 +135,7 @@ fn write_user(
 fn write_answer(
     emitter: &mut Emitter<'_>,
     node: &Node,
-    message: &Object<'_>,
+    message: &Members<'_>,
     place: &Place,
 ) -> Result<(EntryId, EntryId), ImportError> {
     let mut answer = Answer {
@@ -155,7 +155,7 @@ fn write_answer(
     }
     answer.blocks.extend(content(emitter, message));
     if let Some(tokens) = message.object("tokens") {
-        let count = |key| tokens.tokens(key);
+        let count = |key| tokens.count(key).unwrap_or(0);
         let thoughts = count("thoughts").saturating_add(count("tool"));
         let [prompt, cached] = ["input", "cached"].map(count);
         answer.usage = Some(usage(
@@ -177,17 +177,17 @@ fn write_answer(
 }
 
 /// Returns the result of a call, which is written with it.
-fn result(emitter: &mut Emitter<'_>, call: &Object<'_>) -> Option<CallResult> {
+fn result(emitter: &mut Emitter<'_>, call: &Members<'_>) -> Option<CallResult> {
     let raw = call.raw("result")?;
     let mut result = CallResult::default();
-    if let Some(text) = json::text(raw) {
+    if let Some(text) = string(raw) {
         result.content = vec![Block::text(text)];
     } else {
         let items = match raw.starts_with('{') {
             true => vec![raw],
-            false => json::items(raw),
+            false => items(raw),
         };
-        let parts: Vec<_> = items.into_iter().filter_map(Object::parse).collect();
+        let parts: Vec<_> = items.into_iter().filter_map(Members::parse).collect();
         for function in parts
             .iter()
             .filter_map(|part| part.object("functionResponse"))

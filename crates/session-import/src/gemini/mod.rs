@@ -3,6 +3,7 @@
 mod history;
 mod messages;
 
+use session_model::json::{Members, items, string};
 use std::borrow::Cow;
 
 use session_model::Span;
@@ -13,7 +14,6 @@ use crate::error::ImportError;
 use crate::format::Format;
 use crate::ids::hash_of;
 use crate::input::{Input, cut_off, damaged, is_lines, place_of};
-use crate::json::{self, Object};
 use crate::partial::Document;
 use crate::report::{ImportReport, count};
 
@@ -55,7 +55,7 @@ pub(crate) fn import(
 }
 
 impl Metadata {
-    fn take(&mut self, object: &Object<'_>, report: &mut ImportReport) {
+    fn take(&mut self, object: &Members<'_>, report: &mut ImportReport) {
         if report.session_id.is_empty() {
             report.session_id = object.text("sessionId").unwrap_or_default();
         }
@@ -86,11 +86,11 @@ fn read_document(
         members.map(|(name, raw)| format!("{}:{raw}", serde_json::Value::from(name.as_str())));
     let members = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
     metadata.take(
-        &Object::parse(&members).unwrap_or_default(),
+        &Members::parse(&members).unwrap_or_default(),
         &mut emitter.report,
     );
     for raw in document.messages {
-        let message = Object::parse(raw).unwrap_or_default();
+        let message = Members::parse(raw).unwrap_or_default();
         let kind = message.text("type").unwrap_or_default();
         count(&mut emitter.report.records, &kind);
         history.message(&message_of(&message, place_of(raw, &text, 0)));
@@ -122,7 +122,7 @@ fn read_lines(
                 };
                 let messages = set.items("messages").into_iter();
                 let messages = messages.map(|raw| {
-                    let message = Object::parse(raw).unwrap_or_default();
+                    let message = Members::parse(raw).unwrap_or_default();
                     message_of(&message, place_of(raw, text, line.span.offset))
                 });
                 history.replace(&messages.collect::<Vec<_>>());
@@ -147,15 +147,15 @@ const SUMMARY: &str = "<state_snapshot>";
 const ACKNOWLEDGEMENT: &str = "Got it. Thanks for the additional context!";
 
 /// Returns what the history needs of a message.
-fn message_of(message: &Object<'_>, span: Span) -> Message {
+fn message_of(message: &Members<'_>, span: Span) -> Message {
     let raw = message.raw("content").unwrap_or("\"\"");
     let parts = match raw.starts_with('[') {
-        true => json::items(raw),
+        true => items(raw),
         false => vec![raw],
     };
     let texts = parts.into_iter().filter_map(|raw| {
-        let text = json::text(raw);
-        text.or_else(|| Object::parse(raw)?.text("text"))
+        let text = string(raw);
+        text.or_else(|| Members::parse(raw)?.text("text"))
     });
     let text = texts.collect::<Vec<_>>().join("\n");
     let is_user = message.text("type").as_deref() == Some("user");

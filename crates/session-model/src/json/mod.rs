@@ -9,7 +9,7 @@ mod records;
 
 pub use canonical::{canonical, canonical_utf16_len};
 pub use entries::entries;
-pub use members::{Members, member};
+pub use members::{Members, items, member, string};
 pub use raw::RawJson;
 pub use records::records;
 

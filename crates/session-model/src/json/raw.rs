@@ -50,12 +50,8 @@ impl RawJson {
     /// Returns the string member `key` of an object, or `None` when there is no such string.
     pub fn string_member(&self, key: &str) -> Option<Cow<'_, str>> {
         let raw = super::member(self.get(), key)?;
-        match serde_json::from_str::<Cow<'_, str>>(raw) {
-            Ok(text) => Some(text),
-            Err(_) => serde_json::from_slice(&super::repaired_bytes(raw.as_bytes()))
-                .ok()
-                .map(Cow::Owned),
-        }
+        let borrowed = serde_json::from_str(raw).map(Cow::Borrowed).ok();
+        borrowed.or_else(|| super::string(raw).map(Cow::Owned))
     }
 }
 

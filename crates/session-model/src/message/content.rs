@@ -144,6 +144,11 @@ impl ImageBlock {
     pub fn has_bytes(&self) -> bool {
         !self.data.is_empty() && !self.data.starts_with("blob:")
     }
+
+    /// Returns the image as a URL that holds it.
+    pub fn data_url(&self) -> String {
+        format!("data:{};base64,{}", self.mime_type, self.data)
+    }
 }
 
 /// Thinking.

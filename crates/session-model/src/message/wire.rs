@@ -189,7 +189,7 @@ pub(crate) fn restore_raw_values(message: &mut AgentMessage, line: &[u8]) {
 
 /// Returns the sections of a system message in their order.
 fn sections(raw: &RawJson) -> Vec<(String, Option<String>)> {
-    let Ok(members) = Members::parse(raw.get()) else {
+    let Some(members) = Members::parse(raw.get()) else {
         return Vec::new();
     };
     let items = members.0.iter().map(|(name, value)| {

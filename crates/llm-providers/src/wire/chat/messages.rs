@@ -10,8 +10,8 @@ use crate::wire::Target;
 use crate::wire::chat::metadata::{self, Metadata};
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{
-    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, data_url, framed, parts,
-    system_text, tool_name,
+    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text,
+    tool_name,
 };
 
 /// What stands between tool results and a user message where roles must alternate.
@@ -420,7 +420,7 @@ fn user_content(parts: Vec<ChatPart>, separator: &str) -> ChatContent {
 fn image_part(image: &ImageBlock) -> ChatPart {
     ChatPart::ImageUrl {
         image_url: ImageUrl {
-            url: data_url(image),
+            url: image.data_url(),
         },
     }
 }

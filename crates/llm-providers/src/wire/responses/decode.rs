@@ -3,11 +3,10 @@
 //! Servers differ in what they leave out: times, sequence numbers, item ids, places, the pieces, the finished
 //! items, or everything but the closing event. Whatever is enough to know the answer is accepted.
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{Block, StopReason, Usage};
 
 use crate::answer::{Answer, Event};
-use crate::wire::responses::Fields;
 use crate::wire::responses::output_item::{Kind, OutputItemState};
 use crate::wire::{Decode, WireError};
 
@@ -29,7 +28,7 @@ impl Decode for Decoder {
         if self.closed || data.trim().is_empty() {
             return Ok(Vec::new());
         }
-        let Some(event) = Fields::parse(data) else {
+        let Some(event) = Members::parse(data) else {
             self.closed = true;
             let excerpt = data.chars().take(EXCERPT).collect();
             return Err(WireError::Malformed(excerpt));
@@ -48,7 +47,7 @@ impl Decode for Decoder {
             "response.reasoning_summary_text.delta" => self.thinking(&event, true, "summary_index"),
             "response.reasoning_text.delta" => self.thinking(&event, false, "content_index"),
             "response.reasoning_summary_part.added" => {
-                let part = event.number("summary_index");
+                let part = event.count("summary_index");
                 let state = self.state(Kind::Reasoning, &event);
                 state.begin_part(true, part).into_iter().collect()
             }
@@ -82,7 +81,7 @@ impl Decode for Decoder {
                 return Err(self.failed(data));
             }
             // A server that does not stream gives the whole answer in one event.
-            "" if event.has("output") => self.close(&event, "completed")?,
+            "" if event.get("output").is_some() => self.close(&event, "completed")?,
             _ => Vec::new(),
         };
         Ok(events)
@@ -97,7 +96,7 @@ impl Decode for Decoder {
 }
 
 impl Decoder {
-    fn note(&mut self, response: Option<&Fields<'_>>) {
+    fn note(&mut self, response: Option<&Members<'_>>) {
         let Some(response) = response else {
             return;
         };
@@ -108,7 +107,7 @@ impl Decoder {
     /// Returns the failure that `text` tells: its error object, else all of it.
     fn failed(&mut self, text: &str) -> WireError {
         self.closed = true;
-        let error = Fields::parse(text).and_then(|fields| fields.raw("error"));
+        let error = Members::parse(text).and_then(|fields| fields.raw("error"));
         WireError::Service(error.unwrap_or(text).to_owned())
     }
 
@@ -141,14 +140,14 @@ impl Decoder {
     }
 
     /// Returns the item that a piece belongs to; a piece may come before its item.
-    fn state(&mut self, kind: Kind, event: &Fields<'_>) -> &mut OutputItemState {
-        let (index, id) = (event.number("output_index"), event.text("item_id"));
+    fn state(&mut self, kind: Kind, event: &Members<'_>) -> &mut OutputItemState {
+        let (index, id) = (event.count("output_index"), event.text("item_id"));
         let found = self.find(kind, index, id.as_deref());
         let place = found.unwrap_or_else(|| self.push(kind, index, id));
         &mut self.states[place]
     }
 
-    fn delta(&mut self, kind: Kind, event: &Fields<'_>) -> Vec<Event> {
+    fn delta(&mut self, kind: Kind, event: &Members<'_>) -> Vec<Event> {
         let piece = event.text("delta").unwrap_or_default();
         let state = self.state(kind, event);
         let event = if state.closed {
@@ -159,8 +158,8 @@ impl Decoder {
         event.into_iter().collect()
     }
 
-    fn thinking(&mut self, event: &Fields<'_>, summary: bool, part: &str) -> Vec<Event> {
-        let part = event.number(part);
+    fn thinking(&mut self, event: &Members<'_>, summary: bool, part: &str) -> Vec<Event> {
+        let part = event.count(part);
         let state = self.state(Kind::Reasoning, event);
         if state.closed {
             return Vec::new();
@@ -172,11 +171,11 @@ impl Decoder {
             .collect()
     }
 
-    fn added(&mut self, event: &Fields<'_>) -> Vec<Event> {
+    fn added(&mut self, event: &Members<'_>) -> Vec<Event> {
         let Some((item, kind, id)) = item_of(event) else {
             return Vec::new();
         };
-        let index = event.number("output_index");
+        let index = event.count("output_index");
         let found = self.find(kind, index, id.as_deref());
         let same = |state: &OutputItemState| !state.opened || (id.is_some() && state.id == id);
         let found = found.filter(|place| same(&self.states[*place]));
@@ -189,11 +188,11 @@ impl Decoder {
         state.open(&item).into_iter().collect()
     }
 
-    fn done(&mut self, event: &Fields<'_>) -> Vec<Event> {
+    fn done(&mut self, event: &Members<'_>) -> Vec<Event> {
         let Some((item, kind, id)) = item_of(event) else {
             return Vec::new();
         };
-        let index = event.number("output_index");
+        let index = event.count("output_index");
         let found = self.find(kind, index, id.as_deref());
         let place = found.unwrap_or_else(|| self.push(kind, index, id));
         let state = &mut self.states[place];
@@ -206,7 +205,7 @@ impl Decoder {
     }
 
     /// Takes the closing event. `default` is the status of a response that does not say its own.
-    fn close(&mut self, response: &Fields<'_>, default: &str) -> Result<Vec<Event>, WireError> {
+    fn close(&mut self, response: &Members<'_>, default: &str) -> Result<Vec<Event>, WireError> {
         self.note(Some(response));
         let status = response.text("status");
         if status.as_deref() == Some("failed")
@@ -218,7 +217,7 @@ impl Decoder {
         let reason = response.object("incomplete_details");
         let reason = reason.and_then(|details| details.text("reason"));
         let status = status.as_deref().unwrap_or(default);
-        let mut events = self.complete(&response.list("output"));
+        let mut events = self.complete(&response.items("output"));
         if reason.is_none() && matches!(status, "completed" | "done") {
             for state in &mut self.states {
                 events.extend(state.close_early());
@@ -255,7 +254,7 @@ impl Decoder {
         let mut seen: Vec<Kind> = Vec::new();
         self.order();
         for (index, text) in output.iter().enumerate() {
-            let Some(item) = Fields::parse(text) else {
+            let Some(item) = Members::parse(text) else {
                 continue;
             };
             let kind = Kind::of(&item);
@@ -288,9 +287,9 @@ impl Decoder {
 }
 
 /// Returns the item of an event, its kind, and its id.
-fn item_of(event: &Fields<'_>) -> Option<(RawJson, Kind, Option<String>)> {
+fn item_of(event: &Members<'_>) -> Option<(RawJson, Kind, Option<String>)> {
     let text = event.raw("item")?;
-    let fields = Fields::parse(text)?;
+    let fields = Members::parse(text)?;
     let id = fields.text("id").or_else(|| event.text("item_id"));
     Some((RawJson::parse(text).ok()?, Kind::of(&fields), id))
 }
@@ -306,7 +305,7 @@ fn stop_reason(status: &str, reason: Option<&str>, calls: bool) -> StopReason {
 }
 
 /// Returns what a response says was billed. The wire counts cached tokens among the input; ours does not.
-pub(crate) fn usage(response: &Fields<'_>) -> Usage {
+pub(crate) fn usage(response: &Members<'_>) -> Usage {
     let Some(usage) = response.object("usage") else {
         return Usage {
             incomplete: true,
@@ -317,10 +316,10 @@ pub(crate) fn usage(response: &Fields<'_>) -> Usage {
     let detail = |key| {
         details
             .as_ref()
-            .and_then(|details| details.number(key))
+            .and_then(|details| details.count(key))
             .unwrap_or(0)
     };
-    let (input, output) = (usage.number("input_tokens"), usage.number("output_tokens"));
+    let (input, output) = (usage.count("input_tokens"), usage.count("output_tokens"));
     let (cache_read, cache_write) = (detail("cached_tokens"), detail("cache_write_tokens"));
     let fresh = input.unwrap_or(0).saturating_sub(cache_read);
     Usage {
@@ -328,7 +327,7 @@ pub(crate) fn usage(response: &Fields<'_>) -> Usage {
         output: output.unwrap_or(0),
         cache_read,
         cache_write,
-        total_tokens: usage.number("total_tokens").unwrap_or(0),
+        total_tokens: usage.count("total_tokens").unwrap_or(0),
         incomplete: input.is_none() || output.is_none(),
     }
 }

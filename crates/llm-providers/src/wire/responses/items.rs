@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{
     AssistantMessage, Block, Content, LlmMessage, TextBlock, ThinkingBlock, ToolCall,
     ToolResultMessage,
@@ -13,9 +13,9 @@ use session_model::{
 use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
-use crate::wire::parts::{SentIds, arguments_object, data_url, system_text, tool_name};
+use crate::wire::parts::{SentIds, arguments_object, system_text, tool_name};
 use crate::wire::responses::encode::json;
-use crate::wire::responses::{CallSide, Fields, call_side, is_compaction};
+use crate::wire::responses::{CallSide, call_side, is_compaction};
 
 /// An input item of ours. Key orders are those of the wire's documentation.
 #[derive(Serialize)]
@@ -99,7 +99,7 @@ pub(crate) fn input(request: &Request, target: &Target<'_>) -> Vec<RawJson> {
 /// `compaction`. And `status`, which only outputs have, is left out where the item is valid without it (other
 /// tools' calls, such as `web_search_call`, need theirs).
 fn sendable(item: &RawJson) -> RawJson {
-    let Some(fields) = Fields::parse(item.get()) else {
+    let Some(fields) = Members::parse(item.get()) else {
         return item.clone();
     };
     // A message may come without a type.
@@ -115,7 +115,7 @@ fn sendable(item: &RawJson) -> RawJson {
                 | "custom_tool_call"
                 | "custom_tool_call_output"
         );
-    let ends_status = output_only && fields.has("status");
+    let ends_status = output_only && fields.get("status").is_some();
     if !renamed && !ends_status {
         return item.clone();
     }
@@ -141,7 +141,7 @@ impl Items<'_> {
     }
 
     fn native(&mut self, item: &RawJson) {
-        if let Some(fields) = Fields::parse(item.get()) {
+        if let Some(fields) = Members::parse(item.get()) {
             self.taken.extend(fields.text("id"));
             let kind = fields.text("type").unwrap_or_default();
             if let (Some(CallSide::Call), Some(id)) = (call_side(&kind), fields.text("call_id")) {
@@ -193,7 +193,7 @@ impl Items<'_> {
                     Block::Text(block) => text(Cow::Borrowed(&block.text)),
                     Block::Image(image) if self.target.capabilities.images => Part::InputImage {
                         detail: "auto",
-                        image_url: data_url(image),
+                        image_url: image.data_url(),
                     },
                     Block::Image(image) => text(Cow::Owned(left_out("image", &image.mime_type))),
                     Block::Thinking(block) => text(Cow::Borrowed(&block.thinking)),
@@ -271,7 +271,7 @@ impl Items<'_> {
     /// Returns the reasoning item that `block` carries, when it may be sent.
     fn reasoning(&mut self, block: &ThinkingBlock, own: bool) -> Option<RawJson> {
         let item = RawJson::parse(block.signature.as_deref().filter(|_| own)?).ok()?;
-        let fields = Fields::parse(item.get())?;
+        let fields = Members::parse(item.get())?;
         // With `store: false` the service does not remember what it does not get back in encrypted form.
         let encrypted = fields.text("encrypted_content").unwrap_or_default();
         let known = !encrypted.is_empty() || !self.target.compat.openai_extras;
@@ -331,7 +331,7 @@ struct Signature {
 impl Signature {
     fn of(block: &TextBlock) -> Option<Self> {
         let text = block.signature.as_deref()?;
-        Some(match Fields::parse(text) {
+        Some(match Members::parse(text) {
             Some(fields) => Self {
                 id: fields.text("id"),
                 phase: fields.text("phase"),

@@ -6,7 +6,6 @@
 
 mod decode;
 mod encode;
-mod fields;
 mod items;
 mod output_item;
 #[cfg(test)]
@@ -21,6 +20,7 @@ mod ending_tests;
 #[cfg(test)]
 mod shape_tests;
 
+use session_model::json::Members;
 #[cfg(test)]
 use session_model::json::RawJson;
 
@@ -28,7 +28,6 @@ pub(crate) use decode::{Decoder, usage};
 pub(crate) use encode::{encode, encode_compact_with, encode_in_band_with};
 #[cfg(test)]
 pub(crate) use encode::{encode_compact, encode_in_band, encode_with};
-pub(crate) use fields::Fields;
 pub(crate) use items::input;
 
 /// Returns true for the types under which providers have sent a compacted history.
@@ -37,6 +36,16 @@ pub(crate) fn is_compaction(kind: &str) -> bool {
         kind,
         "compaction" | "context_compaction" | "compaction_summary"
     )
+}
+
+/// Returns the `text` (or `refusal`) members of the parts in the array `key` of an item; a plain string counts as one.
+pub(crate) fn part_texts(item: &Members<'_>, key: &str) -> Vec<String> {
+    if let Some(text) = item.text(key) {
+        return vec![text];
+    }
+    let parts = item.objects(key).into_iter();
+    let texts = parts.filter_map(|part| part.text("text").or_else(|| part.text("refusal")));
+    texts.collect()
 }
 
 /// Which side of a tool call an item is.
@@ -63,11 +72,11 @@ pub(crate) fn call_side(kind: &str) -> Option<CallSide> {
 /// and calls that no output after them answers. Services refuse both.
 #[cfg(test)]
 pub(crate) fn orphans(body: &RawJson) -> Vec<String> {
-    let input = Fields::parse(body.get()).map_or_else(Vec::new, |body| body.list("input"));
+    let input = Members::parse(body.get()).map_or_else(Vec::new, |body| body.items("input"));
     let mut open: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
     let mut wrong = Vec::new();
     for (place, item) in input.into_iter().enumerate() {
-        let Some(item) = Fields::parse(item) else {
+        let Some(item) = Members::parse(item) else {
             continue;
         };
         let kind = item.text("type").unwrap_or_default();

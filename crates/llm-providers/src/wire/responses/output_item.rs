@@ -1,10 +1,10 @@
 //! One output item of an answer while it is being streamed.
 
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{Block, TextBlock, ThinkingBlock, ToolCall};
 
 use crate::answer::Event;
-use crate::wire::responses::{Fields, is_compaction};
+use crate::wire::responses::{is_compaction, part_texts};
 
 /// What kind of item it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(item: &Fields<'_>) -> Self {
+    pub(super) fn of(item: &Members<'_>) -> Self {
         match item.text("type").as_deref() {
             Some("message") => Self::Message,
             Some("reasoning") => Self::Reasoning,
@@ -76,12 +76,12 @@ impl OutputItemState {
     /// Takes what the opening event says.
     pub(super) fn open(&mut self, item: &RawJson) -> Option<Event> {
         self.opened = true;
-        self.describe(&Fields::parse(item.get())?);
+        self.describe(&Members::parse(item.get())?);
         self.item = Some(item.clone());
         self.name_call()
     }
 
-    fn describe(&mut self, item: &Fields<'_>) {
+    fn describe(&mut self, item: &Members<'_>) {
         self.id = item.text("id").or_else(|| self.id.take());
         self.phase = item.text("phase").or_else(|| self.phase.take());
         if self.kind == Kind::Call {
@@ -150,7 +150,7 @@ impl OutputItemState {
 
     /// Takes the finished item.
     pub(super) fn close(&mut self, item: &RawJson) -> Vec<Event> {
-        let Some(fields) = Fields::parse(item.get()) else {
+        let Some(fields) = Members::parse(item.get()) else {
             return Vec::new();
         };
         self.describe(&fields);
@@ -159,11 +159,11 @@ impl OutputItemState {
         self.item = Some(item.clone());
         let named = self.name_call();
         let rest = match self.kind {
-            Kind::Message => self.complete(&fields.texts("content").concat()),
+            Kind::Message => self.complete(&part_texts(&fields, "content").concat()),
             Kind::Reasoning => {
-                let mut parts = fields.texts("summary");
+                let mut parts = part_texts(&fields, "summary");
                 if parts.is_empty() {
-                    parts = fields.texts("content");
+                    parts = part_texts(&fields, "content");
                 }
                 self.complete(&parts.join("\n\n"))
             }
@@ -228,7 +228,7 @@ impl OutputItemState {
 }
 
 /// Returns the arguments as text; some servers send them as an object.
-fn arguments(item: &Fields<'_>) -> String {
+fn arguments(item: &Members<'_>) -> String {
     let raw = item.raw("arguments").unwrap_or_default();
     item.text("arguments").unwrap_or_else(|| raw.to_owned())
 }

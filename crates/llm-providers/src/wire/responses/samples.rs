@@ -1,7 +1,7 @@
 //! Requests, targets and messages for the tests of this wire.
 
 use serde_json::Value;
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{
     AssistantMessage, Block, Content, ImageBlock, LlmMessage, StopReason, TextBlock, ThinkingBlock,
     ToolCall, ToolResultMessage,
@@ -9,7 +9,6 @@ use session_model::{
 
 use crate::capabilities::Capabilities;
 use crate::request::Tool;
-use crate::wire::responses::Fields;
 use crate::wire::{ApiProtocol, ProviderCompat, Target};
 
 pub(crate) const OPENAI: ProviderCompat = ProviderCompat {
@@ -80,7 +79,7 @@ pub(crate) fn lines(body: &RawJson) -> String {
     let mut out = Vec::new();
     for (key, value) in &members.0 {
         if key == "input" {
-            let items = Fields::parse(body.get()).expect("checked").list("input");
+            let items = Members::parse(body.get()).expect("checked").items("input");
             let items = items.iter().enumerate();
             out.extend(items.map(|(place, item)| format!("input[{place}] {item}")));
         } else {

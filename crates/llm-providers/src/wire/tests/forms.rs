@@ -102,7 +102,7 @@ proptest! {
         request.reasoning = reasoning;
         request.max_output = most;
         let capabilities = if able { ABLE } else { crate::Capabilities::default() };
-        let providers = include_str!("../../../llm-catalog/src/providers.json");
+        let providers = include_str!("../../../../llm-catalog/src/providers.json");
         let providers: Vec<ProviderInfo> = serde_json::from_str(providers).expect("providers");
         for provider in &providers {
             for wire in [ApiProtocol::Responses, ApiProtocol::Chat, ApiProtocol::Messages, ApiProtocol::Gemini] {
