@@ -13,6 +13,14 @@ use crate::run::{Outcome, read, root};
 const PACKAGE: &str = "node_modules/@earendil-works/pi-ai";
 const OUTPUT: &str = "crates/llm-catalog/src/generated.json";
 
+/// The models that cache what is marked over Converse (docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html).
+const CACHING: [&str; 4] = [
+    "amazon.nova-micro-v1",
+    "amazon.nova-lite-v1",
+    "amazon.nova-pro-v1",
+    "amazon.nova-premier-v1",
+];
+
 /// Parts of ids that are no models for a session: other media, other ways to call, names that stand for others.
 const LEFT_OUT: [&str; 8] = [
     ":batch",
@@ -149,6 +157,9 @@ fn row(
     let wire = wires.find(|wire| api == wire.api());
     if reasons && let Some(compat) = provider.and_then(|provider| compat(model, provider, wire)) {
         row.insert("compat".to_owned(), compat);
+    }
+    if CACHING.iter().any(|family| id.contains(family)) {
+        row.insert("compat".to_owned(), json!({"cacheControl": "always"}));
     }
     if reasons && let Some(levels) = levels(model, api) {
         row.insert("levels".to_owned(), levels);

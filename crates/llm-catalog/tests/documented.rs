@@ -39,6 +39,8 @@ struct Row {
     /// Whether the request offers a tool, which has no description.
     #[serde(default)]
     tools: bool,
+    /// Where the last request must go, as its address is written.
+    path: Option<String>,
     /// What the body of the last request must have.
     #[serde(default)]
     body: Map<String, Value>,
@@ -206,6 +208,9 @@ fn check(row: &Row) -> Result<(), String> {
     let last = received
         .last()
         .ok_or_else(|| format!("nothing was sent: {answered:?}"))?;
+    if row.path.as_ref().is_some_and(|path| *path != last.path) {
+        return Err(format!("the path is {}", last.path));
+    }
     let body = last.json();
     for (place, value) in &row.body {
         let found = body.pointer(place).cloned().unwrap_or_default();

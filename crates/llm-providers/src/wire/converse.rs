@@ -14,12 +14,11 @@ use crate::wire::{Decode, Target, WireError, messages};
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     let plain = messages::encode(request, target).to_value();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let conversation = list(&plain["messages"]).into_iter().map(|message| {
-        let content: Vec<Value> = list(&message["content"]).iter().filter_map(block).collect();
-        json!({"role": message["role"], "content": content})
-    });
+    let conversation = list(&plain["messages"])
+        .into_iter()
+        .map(|message| json!({"role": message["role"], "content": blocks(&message["content"])}));
     let mut body = Map::new();
-    let system: Vec<Value> = list(&plain["system"]).iter().filter_map(block).collect();
+    let system = blocks(&plain["system"]);
     if !system.is_empty() {
         body.insert("system".to_owned(), Value::from(system));
     }
@@ -69,6 +68,18 @@ fn spec(tool: &Value) -> Value {
     json!({"toolSpec": spec})
 }
 
+/// Returns blocks of Messages as Converse writes them, where the mark for the cache is a block after the one that it
+/// marks. None follows the tools, and none says for how long: Nova takes neither.
+fn blocks(list: &Value) -> Vec<Value> {
+    let list = list.as_array().into_iter().flatten();
+    let pairs = list.filter_map(|block| {
+        let mark = block.get("cache_control");
+        let mark = mark.map(|_| json!({"cachePoint": {"type": "default"}}));
+        Some([Some(self::block(block)?), mark])
+    });
+    pairs.flatten().flatten().collect()
+}
+
 /// Returns a block of Messages as Converse writes it.
 fn block(block: &Value) -> Option<Value> {
     Some(match block["type"].as_str()? {
@@ -89,8 +100,7 @@ fn block(block: &Value) -> Option<Value> {
             json!({"toolUse": {"toolUseId": id, "name": name, "input": input}})
         }
         "tool_result" => {
-            let content = block["content"].as_array().into_iter().flatten();
-            let content: Vec<Value> = content.filter_map(self::block).collect();
+            let content = blocks(&block["content"]);
             let status = match block["is_error"] == true {
                 true => "error",
                 false => "success",
