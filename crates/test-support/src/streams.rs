@@ -291,8 +291,18 @@ fn messages(
     named(&events)
 }
 
-/// Returns Gemini's answer with this text, in chunks that end with the reason and the counts.
+/// Returns Gemini's call of one tool.
+pub fn gemini_tool_call(name: &str, arguments: &Value) -> Reply {
+    gemini_reply(&json!({"functionCall": {"id": "call_1", "name": name, "args": arguments}}))
+}
+
+/// Returns Gemini's answer with this text.
 pub fn gemini_stream(text: &str) -> Reply {
+    gemini_reply(&json!({"text": text}))
+}
+
+/// Returns an answer of one part, in chunks that end with the reason and the counts.
+fn gemini_reply(part: &Value) -> Reply {
     let chunk = |parts: Value, finish: Value| {
         let chunk = json!({
             "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}],
@@ -302,8 +312,8 @@ pub fn gemini_stream(text: &str) -> Reply {
         });
         chunk.to_string()
     };
-    let text = chunk(json!([{"text": text}]), Value::Null);
-    sse_reply(&[&text, &chunk(json!([]), json!("STOP"))])
+    let first = chunk(json!([part]), Value::Null);
+    sse_reply(&[&first, &chunk(json!([]), json!("STOP"))])
 }
 
 /// Returns a text in two halves, cut between characters.

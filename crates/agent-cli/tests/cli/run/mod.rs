@@ -4,6 +4,7 @@ mod approvals;
 mod bad;
 mod events;
 mod fix;
+mod foreign;
 mod going_on;
 #[cfg(unix)]
 mod hooks;
