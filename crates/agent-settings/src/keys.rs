@@ -127,8 +127,8 @@ pub(crate) fn nearest_key(path: &KeyPath) -> Option<String> {
     let siblings = schema::members(schema, &around);
     let siblings = siblings.iter().map(String::as_str);
     let siblings = siblings.filter(|name| *name != "$schema");
-    if let Some(near) = crate::nearest::nearest(name, siblings) {
-        return Some(around.member(near).to_string());
+    if let Some(near) = llm_catalog::nearest(name, siblings).first() {
+        return Some(around.member(near.as_str()).to_string());
     }
     // The right name in the wrong place, or a dotted key where names are nested.
     let same = |key: &Key| {

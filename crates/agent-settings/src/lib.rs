@@ -33,7 +33,6 @@ pub mod hooks;
 mod keys;
 mod load;
 pub mod models;
-mod nearest;
 mod path;
 mod schema;
 mod sources;

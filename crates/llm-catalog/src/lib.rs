@@ -32,6 +32,7 @@ use llm_providers::{Capabilities, FactOrigin, ModelInfo, ProviderInfo};
 use serde::Deserialize;
 
 pub use error::{CatalogError, SelectionField};
+pub use nearest::nearest;
 pub use overrides::{ModelOverride, Overrides, ProviderOverride};
 pub use resolve::{Resolved, Selection};
 

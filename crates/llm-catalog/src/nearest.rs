@@ -3,8 +3,8 @@
 /// How many names are suggested.
 pub(super) const MOST: usize = 3;
 
-/// Returns the names nearest to `asked`, best first: names that hold it, then names within a few edits.
-pub(super) fn nearest<'a>(asked: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+/// Returns the names nearest to `asked`, three at most, best first: names that hold it, then names within a few edits.
+pub fn nearest<'a>(asked: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let asked = asked.to_lowercase();
     // Short names are near to many.
     let limit = asked.chars().count() / 3;

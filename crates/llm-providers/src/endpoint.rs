@@ -10,9 +10,7 @@ use crate::capabilities::Capabilities;
 use crate::extra_body::ExtraBody;
 use crate::headers::Headers;
 use crate::loopback::is_loopback;
-use crate::wire::{
-    ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField,
-};
+use crate::wire::{ApiProtocol, CompatOverride, ProviderCompat};
 
 /// The header that carries the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -280,60 +278,6 @@ impl ModelInfo {
     }
 }
 
-/// Changes to [`ProviderCompat`], field by field.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct CompatOverride {
-    /// Which field bounds an answer.
-    pub max_tokens_field: Option<MaxTokensField>,
-    /// Whether the role `developer` takes the place of `system`.
-    pub developer_role: Option<bool>,
-    /// Whether `stream_options.include_usage` is understood.
-    pub stream_usage: Option<bool>,
-    /// How thinking is asked for.
-    pub reasoning_field: Option<ReasoningField>,
-    /// Whether earlier thinking is sent back as `reasoning_content`.
-    pub replays_reasoning: Option<bool>,
-    /// Whether it is sent back as `reasoning` as well.
-    pub replays_as_reasoning: Option<bool>,
-    /// Whether tools may say `eager_input_streaming`.
-    pub eager_tools: Option<bool>,
-    /// Whether messages of user and assistant must alternate.
-    pub alternating_roles: Option<bool>,
-    /// Whether tool call ids must be nine letters and digits.
-    pub short_tool_ids: Option<bool>,
-    /// Whether `store` and `prompt_cache_key` are understood.
-    pub openai_extras: Option<bool>,
-    /// Which models get prompt-cache marks.
-    pub cache_control: Option<CacheControlModels>,
-    /// How long the prompt cache keeps what was marked.
-    pub cache_ttl: Option<CacheTtl>,
-}
-
-impl CompatOverride {
-    /// Puts what is said here in place of what `compat` says.
-    pub fn apply(&self, compat: &mut ProviderCompat) {
-        set(&mut compat.max_tokens_field, self.max_tokens_field);
-        set(&mut compat.developer_role, self.developer_role);
-        set(&mut compat.stream_usage, self.stream_usage);
-        set(&mut compat.reasoning_field, self.reasoning_field);
-        set(&mut compat.replays_reasoning, self.replays_reasoning);
-        set(&mut compat.replays_as_reasoning, self.replays_as_reasoning);
-        set(&mut compat.eager_tools, self.eager_tools);
-        set(&mut compat.alternating_roles, self.alternating_roles);
-        set(&mut compat.short_tool_ids, self.short_tool_ids);
-        set(&mut compat.openai_extras, self.openai_extras);
-        set(&mut compat.cache_control, self.cache_control);
-        set(&mut compat.cache_ttl, self.cache_ttl);
-    }
-}
-
-fn set<T>(field: &mut T, value: Option<T>) {
-    if let Some(value) = value {
-        *field = value;
-    }
-}
 /// Returns true for a base URL with the version of Azure's interface.
 fn is_versioned(base_url: &str) -> bool {
     base_url.contains("?api-version=")

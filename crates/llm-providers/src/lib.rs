@@ -58,7 +58,7 @@ pub use answer::{Answer, Event};
 pub use capabilities::{Capabilities, Levels};
 pub use classify::{Classified, classify, request_id, retry_after};
 pub use complete::{Progress, compact_native, complete};
-pub use endpoint::{CompatOverride, FactOrigin, KeyHeader, ModelInfo, PriceTier, ProviderInfo};
+pub use endpoint::{FactOrigin, KeyHeader, ModelInfo, PriceTier, ProviderInfo};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use extra_body::ExtraBody;
 pub use headers::Headers;
@@ -78,6 +78,6 @@ pub use size::{answer_tokens, request_tokens};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};
 pub use wire::{
-    ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, Platform, ProviderCompat,
-    ReasoningField, decode_stream,
+    ApiProtocol, CacheControlModels, CacheTtl, CompatOverride, MaxTokensField, Platform,
+    ProviderCompat, ReasoningField, decode_stream,
 };

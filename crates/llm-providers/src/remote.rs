@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, Event};
 use crate::capabilities::Capabilities;
+use crate::endpoint::is_secure_transport;
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::loopback::is_loopback;
 use crate::provider::{BoxFuture, EventStream, Provider};
 use crate::request::Request;
 use crate::secret::{Redactor, Secret};
@@ -68,11 +68,8 @@ impl RemoteEndpoint {
         shown.set_query(None);
         shown.set_fragment(None);
         let shown = shown.to_string();
-        let host = parsed.host_str().unwrap_or_default();
-        let here = is_loopback(host);
         match parsed.scheme() {
-            "https" => {}
-            "http" if here || allow_insecure => {}
+            "https" | "http" if allow_insecure || is_secure_transport(url) => {}
             "http" => return Err(EndpointError::Insecure(shown)),
             _ => return Err(EndpointError::NotUrl),
         }

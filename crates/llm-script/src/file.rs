@@ -8,9 +8,10 @@ use serde::Deserialize;
 use session_model::json::RawJson;
 use session_model::{StopReason, ToolCall};
 
+use crate::stage::Cue;
 use crate::values::or_default;
 
-/// A script: what a model answers and what the user does, line by line.
+/// A script: what a model answers and what the user does.
 ///
 /// ```
 /// use llm_script::{Script, ScriptAction, ScriptDelivery};
@@ -31,8 +32,12 @@ use crate::values::or_default;
 pub struct Script {
     /// What the first line says about the whole; empty where there is no such line.
     pub header: ScriptHeader,
-    /// The other lines in their order, comments and blank lines left out.
-    pub lines: Vec<ScriptLine>,
+    /// What the user does before the first answer.
+    pub(crate) first: Vec<ScriptAction>,
+    /// The answers and failures, each with what the user does after it.
+    pub(crate) turns: Vec<Cue>,
+    /// The summaries.
+    pub(crate) summaries: Vec<Cue>,
 }
 
 /// What a script says about itself.
@@ -48,28 +53,6 @@ pub struct ScriptHeader {
     pub workspace: Option<PathBuf>,
     /// Settings, an object that the program merges into its own.
     pub settings: Option<RawJson>,
-}
-
-/// One line of a script.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ScriptLine {
-    /// Where it stands in the file, from 1.
-    pub line: usize,
-    /// What it says.
-    pub step: ScriptStep,
-}
-
-/// What a line of a script says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ScriptStep {
-    /// The model answers.
-    Answer(ScriptAnswer),
-    /// The request fails. It takes one request, as an answer does.
-    Failure(ScriptFailure),
-    /// The next summary, or its failure.
-    Summary(ScriptSummary),
-    /// The user does something, once the answer before has been given.
-    User(ScriptAction),
 }
 
 /// An answer of the model.
@@ -125,15 +108,6 @@ pub struct ScriptFailure {
     pub error: ProviderError,
     /// What is streamed before it; may be empty.
     pub after_text: String,
-}
-
-/// What a request for a summary gets.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ScriptSummary {
-    /// This text.
-    Text(String),
-    /// A failure.
-    Failure(ScriptFailure),
 }
 
 /// What the user does.

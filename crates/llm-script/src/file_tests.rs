@@ -7,29 +7,28 @@ use llm_providers::{ProviderError, ProviderErrorKind};
 use session_model::json::RawJson;
 use session_model::{StopReason, ToolCall};
 
-use super::{
-    Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptFailure, ScriptHeader, ScriptLine,
-    ScriptStep, ScriptSummary, ScriptUsage,
+use crate::file::{
+    Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptFailure, ScriptHeader, ScriptUsage,
 };
+use crate::stage::Turn;
 
-/// Returns the steps with their lines.
-fn steps(text: &str) -> Vec<(usize, ScriptStep)> {
-    let lines = Script::parse(text).unwrap().lines.into_iter();
-    lines.map(|line| (line.line, line.step)).collect()
+/// Returns the only turn.
+fn turn(text: &str) -> Turn {
+    let mut turns = Script::parse(text).unwrap().turns;
+    assert_eq!(turns.len(), 1, "{text}");
+    turns.remove(0).turn
 }
 
-/// Returns what the only line says.
-fn step(text: &str) -> ScriptStep {
-    let mut steps = steps(text);
-    assert_eq!((steps.len(), steps[0].0), (1, 1), "{text}");
-    steps.remove(0).1
+fn answer(text: &str) -> ScriptAnswer {
+    turn(text).unwrap()
 }
 
 fn action(text: &str) -> ScriptAction {
-    match step(&format!("{{\"user\":{text}}}")) {
-        ScriptStep::User(action) => action,
-        other => panic!("{other:?}"),
-    }
+    let mut first = Script::parse(&format!("{{\"user\":{text}}}"))
+        .unwrap()
+        .first;
+    assert_eq!(first.len(), 1, "{text}");
+    first.remove(0)
 }
 
 fn raw(text: &str) -> RawJson {
@@ -58,10 +57,8 @@ fn the_header_holds_what_the_script_says_about_itself() {
             workspace: Some(PathBuf::from("../projects/textkit")),
             settings: Some(raw(r#"{"compaction":{"b":1,"a":2}}"#)),
         },
-        lines: vec![ScriptLine {
-            line: 4,
-            step: ScriptStep::Answer(ScriptAnswer::default()),
-        }],
+        turns: vec![Ok(ScriptAnswer::default()).into()],
+        ..Script::default()
     };
     assert_eq!(Script::parse(text), Ok(expected));
     let bare = Script::parse(r#"{"script":1,"name":null}"#);
@@ -99,7 +96,7 @@ fn an_answer_holds_all_its_parts() {
         },
         pause: Duration::from_millis(250),
     };
-    assert_eq!(step(text), ScriptStep::Answer(expected));
+    assert_eq!(answer(text), expected);
 }
 
 #[test]
@@ -110,10 +107,7 @@ fn the_stop_reason_follows_from_the_calls() {
         r#"{"calls":[{"name":"ls"}],"stop":"stop"}"#,
         r#"{"calls":[{"name":"ls"}],"stop":"tool_use"}"#,
     ]
-    .map(|answer| match step(&format!("{{\"answer\":{answer}}}")) {
-        ScriptStep::Answer(answer) => answer.stop,
-        other => panic!("{other:?}"),
-    });
+    .map(|text| answer(&format!("{{\"answer\":{text}}}")).stop);
     use StopReason::{Stop, ToolUse};
     assert_eq!(stops, [Stop, ToolUse, Stop, ToolUse]);
 }
@@ -132,29 +126,35 @@ fn an_error_holds_all_its_parts() {
         },
         after_text: "I be".to_owned(),
     };
-    assert_eq!(step(text), ScriptStep::Failure(expected));
+    assert_eq!(turn(text), Err(expected));
     let kind = ProviderErrorKind::ContextOverflow;
     let expected = ScriptFailure {
         error: ProviderError::new(kind, "the script says context_overflow"),
         after_text: String::new(),
     };
     assert_eq!(
-        step(r#"{"error":{"kind":"context_overflow"}}"#),
-        ScriptStep::Failure(expected)
+        turn(r#"{"error":{"kind":"context_overflow"}}"#),
+        Err(expected)
     );
 }
 
 #[test]
 fn a_summary_is_a_text_or_an_error() {
-    let text = step(r#"{"summary":{"text":"so far"}}"#);
-    let expected = ScriptSummary::Text("so far".to_owned());
-    assert_eq!(text, ScriptStep::Summary(expected));
-    let error = step(r#"{"summary":{"error":{"kind":"timeout","message":"no answer"}}}"#);
-    let expected = ScriptSummary::Failure(ScriptFailure {
+    let lines = concat!(
+        r#"{"summary":{"text":"so far"}}"#,
+        "\n",
+        r#"{"summary":{"error":{"kind":"timeout","message":"no answer"}}}"#
+    );
+    let text = ScriptAnswer {
+        text: "so far".to_owned(),
+        ..ScriptAnswer::default()
+    };
+    let failure = ScriptFailure {
         error: ProviderError::new(ProviderErrorKind::Timeout, "no answer"),
         after_text: String::new(),
-    });
-    assert_eq!(error, ScriptStep::Summary(expected));
+    };
+    let expected = [Ok(text).into(), Err(failure).into()];
+    assert_eq!(Script::parse(lines).unwrap().summaries, expected);
 }
 
 #[test]
@@ -461,8 +461,8 @@ fn the_documentation_shows_what_can_be_read() {
 
     let kinds = docs.lines().find(|line| line.starts_with("| `kind`"));
     let kinds = kinds.unwrap().split('`').skip(3).step_by(2);
-    let kinds: Vec<ScriptStep> = kinds
-        .map(|kind| step(&format!("{{\"error\":{{\"kind\":\"{kind}\"}}}}")))
+    let kinds: Vec<Turn> = kinds
+        .map(|kind| turn(&format!("{{\"error\":{{\"kind\":\"{kind}\"}}}}")))
         .collect();
     assert_eq!(kinds.len(), 13, "all but cancelled");
 }

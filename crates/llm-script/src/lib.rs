@@ -1,5 +1,4 @@
-//! A [`Provider`] that answers without a network: from a list of turns ([`Scripted::new`]), or from a script in a
-//! file ([`Script`]), which also says what the user does.
+//! A [`Provider`] that answers without a network, from a [`Script`] in a file, which also says what the user does.
 
 mod file;
 mod play;
@@ -12,14 +11,9 @@ use std::sync::Arc;
 use llm_providers::{
     BoxFuture, CancellationToken, Capabilities, EventStream, Provider, ProviderError, Request,
 };
-use session_model::{StopReason, ToolCall};
+use stage::Stage;
 
-use stage::{Cue, Stage, Turn};
-
-pub use file::{
-    Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
-    ScriptLine, ScriptStep, ScriptSummary, ScriptUsage,
-};
+pub use file::{Script, ScriptAction, ScriptDelivery, ScriptError, ScriptHeader};
 pub use play::ScriptPlay;
 
 /// The name of the provider, as settings and sessions have it.
@@ -27,17 +21,6 @@ const PROVIDER: &str = "scripted";
 
 /// The name of the model, where the script has none.
 const MODEL: &str = "script";
-
-/// One turn of a list.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ScriptedTurn {
-    /// The model says this.
-    Text(String),
-    /// The model calls these tools.
-    Calls(Vec<ToolCall>),
-    /// The provider fails.
-    Error(ProviderError),
-}
 
 /// A provider that plays a script, one turn a request.
 ///
@@ -51,16 +34,6 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// Returns a provider that plays `turns` in order. What they bill is 0.
-    pub fn new(turns: Vec<ScriptedTurn>) -> Self {
-        let cues = turns.into_iter().map(|turn| Cue {
-            turn: turn.into(),
-            then: Vec::new(),
-        });
-        let header = ScriptHeader::default();
-        Self::on(Arc::new(Stage::new("turn", cues.collect())), &header)
-    }
-
     /// Returns a provider that plays what is on `stage`.
     fn on(stage: Arc<Stage>, header: &ScriptHeader) -> Self {
         Self {
@@ -73,35 +46,6 @@ impl Scripted {
             },
             model: header.name.as_deref().unwrap_or(MODEL).into(),
         }
-    }
-}
-
-impl From<ScriptedTurn> for Turn {
-    fn from(turn: ScriptedTurn) -> Self {
-        let (text, calls) = match turn {
-            ScriptedTurn::Text(text) => (text, Vec::new()),
-            ScriptedTurn::Calls(calls) => (String::new(), calls),
-            ScriptedTurn::Error(error) => {
-                return Self::Failure(ScriptFailure {
-                    error,
-                    after_text: String::new(),
-                });
-            }
-        };
-        Self::Answer(ScriptAnswer {
-            stop: match calls.is_empty() {
-                true => StopReason::Stop,
-                false => StopReason::ToolUse,
-            },
-            text,
-            calls,
-            usage: ScriptUsage {
-                input: Some(0),
-                output: Some(0),
-                ..ScriptUsage::default()
-            },
-            ..ScriptAnswer::default()
-        })
     }
 }
 

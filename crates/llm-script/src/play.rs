@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Scripted;
-use super::file::{Script, ScriptAction, ScriptAnswer, ScriptHeader, ScriptStep, ScriptSummary};
-use super::stage::{Cue, Stage, Turn};
+use super::file::{Script, ScriptAction, ScriptHeader};
+use super::stage::Stage;
 
 /// A script that is being played. Clones share one state.
 #[derive(Debug, Clone)]
@@ -20,33 +20,11 @@ impl Script {
     /// as an answer, because a session keeps it as one. What the user does right after the last answer that is
     /// skipped is due.
     pub fn play(self, given: usize, summaries: usize) -> ScriptPlay {
-        let mut first = Vec::new();
-        let mut turns: Vec<Cue> = Vec::new();
-        let mut said = Vec::new();
-        for line in self.lines {
-            match line.step {
-                ScriptStep::Answer(answer) => turns.push(cue(Turn::Answer(answer))),
-                ScriptStep::Failure(failure) => turns.push(cue(Turn::Failure(failure))),
-                ScriptStep::Summary(ScriptSummary::Text(text)) => {
-                    said.push(cue(Turn::Answer(ScriptAnswer {
-                        text,
-                        ..ScriptAnswer::default()
-                    })));
-                }
-                ScriptStep::Summary(ScriptSummary::Failure(failure)) => {
-                    said.push(cue(Turn::Failure(failure)));
-                }
-                ScriptStep::User(action) => match turns.last_mut() {
-                    Some(cue) => cue.then.push(action),
-                    None => first.push(action),
-                },
-            }
-        }
-        let has_summaries = !said.is_empty();
-        let said = Stage::new("summary", said).skip(summaries, Vec::new());
+        let has_summaries = !self.summaries.is_empty();
+        let said = Stage::new("summary", self.summaries).skip(summaries, Vec::new());
         ScriptPlay {
             header: Arc::new(self.header),
-            turns: Arc::new(Stage::new("turn", turns).skip(given, first)),
+            turns: Arc::new(Stage::new("turn", self.turns).skip(given, self.first)),
             summaries: has_summaries.then(|| Arc::new(said)),
         }
     }
@@ -86,12 +64,5 @@ impl ScriptPlay {
     pub fn requests_in_flight(&self) -> usize {
         let summaries = self.summaries.as_ref();
         self.turns.in_flight() + summaries.map_or(0, |stage| stage.in_flight())
-    }
-}
-
-fn cue(turn: Turn) -> Cue {
-    Cue {
-        turn,
-        then: Vec::new(),
     }
 }

@@ -10,9 +10,9 @@ use llm_providers::{
     Tool,
 };
 use session_model::json::RawJson;
-use session_model::{Block, Content, StopReason, ToolCall, ToolResultMessage, Usage};
+use session_model::{Block, Content, ToolResultMessage, Usage};
 
-use super::{Script, ScriptAction, ScriptDelivery, ScriptPlay, Scripted, ScriptedTurn};
+use super::{Script, ScriptAction, ScriptDelivery, ScriptPlay, Scripted};
 
 const HELLO: &str = include_str!("../../../examples/scripts/hello.jsonl");
 
@@ -484,46 +484,9 @@ fn a_stream_yields_once_before_each_event() {
 }
 
 #[test]
-fn a_list_of_turns_plays_without_a_runtime_and_bills_nothing() {
-    futures_executor::block_on(async {
-        let call = ToolCall {
-            id: "1".to_owned(),
-            name: "ls".to_owned(),
-            arguments: None,
-            signature: None,
-        };
-        let error = ProviderError::new(ProviderErrorKind::Quota, "no money");
-        let provider = Scripted::new(vec![
-            ScriptedTurn::Text("one".to_owned()),
-            ScriptedTurn::Calls(vec![call.clone()]),
-            ScriptedTurn::Error(error),
-        ]);
-        let mut answers = Vec::new();
-        for _ in 0..2 {
-            let events = begin(&provider).await.unwrap().collect::<Vec<_>>().await;
-            match events.into_iter().next_back() {
-                Some(Ok(Event::Done(answer))) => answers.push(answer),
-                other => panic!("{other:?}"),
-            }
-        }
-        let content = answers.iter().map(|answer| answer.content.clone());
-        let expected = [vec![Block::text("one")], vec![Block::ToolCall(call)]];
-        assert!(content.eq(expected));
-        let stops = answers.iter().map(|answer| &answer.stop_reason);
-        assert!(stops.eq([&StopReason::Stop, &StopReason::ToolUse]));
-        assert!(
-            answers
-                .iter()
-                .all(|answer| answer.usage == Usage::default())
-        );
-        assert_eq!(told(&provider).await, ["quota: scripted/script: no money"]);
-    });
-}
-
-#[test]
 fn a_cancelled_request_takes_no_turn_and_an_empty_script_says_so() {
     futures_executor::block_on(async {
-        let provider = Scripted::new(vec![ScriptedTurn::Text("one".to_owned())]);
+        let provider = play(&[r#"{"answer":{"text":"one"}}"#]).turns();
         let cancelled = CancellationToken::new();
         cancelled.cancel();
         let refused = provider.stream(request(), cancelled).await.err();

@@ -13,8 +13,9 @@ use session_model::{StopReason, ToolCall};
 
 use crate::file::{
     Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
-    ScriptLine, ScriptStep, ScriptSummary, ScriptUsage,
+    ScriptUsage,
 };
+use crate::stage::Turn;
 use crate::values::{AnyObject, Bounded, Filled, Object, or_default};
 
 impl Script {
@@ -25,16 +26,17 @@ impl Script {
     pub fn parse(text: &str) -> Result<Self, ScriptError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut script = Self::default();
-        let mut header_line = None;
+        let (mut header_line, mut has_steps) = (None, false);
         for (line, text) in (1..).zip(text.lines()) {
             if text.trim().is_empty() || text.starts_with('#') {
                 continue;
             }
             let fault = |message: String| ScriptError { line, message };
             if member(text, "script").is_none() {
-                let step = read::<StepLine>(text).and_then(|step| step.at(line));
-                let step = step.map_err(fault)?;
-                script.lines.push(ScriptLine { line, step });
+                let step = read::<StepLine>(text);
+                step.and_then(|step| step.add(line, &mut script))
+                    .map_err(fault)?;
+                has_steps = true;
                 continue;
             }
             let header = read::<HeaderLine>(text).and_then(HeaderLine::checked);
@@ -43,7 +45,7 @@ impl Script {
                 let text = format!("script: is a second header, after line {first}; keep one");
                 return Err(fault(text));
             }
-            if !script.lines.is_empty() {
+            if has_steps {
                 let text = "script: the header must stand before all other lines";
                 return Err(fault(text.to_owned()));
             }
@@ -127,20 +129,21 @@ struct StepLine {
 }
 
 impl StepLine {
-    /// Returns what the line says, which is number `line` of its file.
-    fn at(self, line: usize) -> Result<ScriptStep, String> {
+    /// Adds what the line says, which is number `line` of its file.
+    fn add(self, line: usize, script: &mut Script) -> Result<(), String> {
         match (self.answer, self.error, self.summary, self.user) {
-            (Some(answer), None, None, None) => answer.0.at(line).map(ScriptStep::Answer),
-            (None, Some(error), None, None) => Ok(ScriptStep::Failure(error.0.into())),
-            (None, None, Some(summary), None) => match (summary.0.text, summary.0.error) {
-                (Some(text), None) => Ok(ScriptSummary::Text(text)),
-                (None, Some(error)) => Ok(ScriptSummary::Failure(error.0.into())),
-                _ => Err("summary: needs either text or error".to_owned()),
+            (Some(answer), None, None, None) => {
+                script.turns.push(Ok(answer.0.at(line)?).into());
             }
-            .map(ScriptStep::Summary),
-            (None, None, None, Some(user)) => Ok(ScriptStep::User(user.0)),
-            _ => Err("needs exactly one of answer, error, summary and user".to_owned()),
+            (None, Some(error), None, None) => script.turns.push(Err(error.0.into()).into()),
+            (None, None, Some(summary), None) => script.summaries.push(summary.0.turn()?.into()),
+            (None, None, None, Some(user)) => match script.turns.last_mut() {
+                Some(cue) => cue.then.push(user.0),
+                None => script.first.push(user.0),
+            },
+            _ => return Err("needs exactly one of answer, error, summary and user".to_owned()),
         }
+        Ok(())
     }
 }
 
@@ -260,6 +263,19 @@ fn milliseconds<const LEAST: u64, const MOST: u64>(time: Bounded<LEAST, MOST>) -
 struct SummaryLine {
     text: Option<String>,
     error: Option<Object<FailureLine>>,
+}
+
+impl SummaryLine {
+    fn turn(self) -> Result<Turn, String> {
+        match (self.text, self.error) {
+            (Some(text), None) => Ok(Ok(ScriptAnswer {
+                text,
+                ..ScriptAnswer::default()
+            })),
+            (None, Some(error)) => Ok(Err(error.0.into())),
+            _ => Err("summary: needs either text or error".to_owned()),
+        }
+    }
 }
 
 /// `"abort"`, or an object with one action.

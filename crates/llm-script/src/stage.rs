@@ -11,25 +11,28 @@ use llm_providers::{
     Answer, CancellationToken, Event, EventStream, ProviderError, ProviderErrorKind, Request,
     answer_tokens, request_tokens,
 };
-use session_model::{Block, ThinkingBlock, Usage};
+use session_model::{Block, Usage};
 
 /// The length of a piece of a text, in characters.
 const PIECE: usize = 40;
 
 /// What one request gets.
-#[derive(Debug, Clone)]
-pub(super) enum Turn {
-    /// An answer.
-    Answer(ScriptAnswer),
-    /// A failure.
-    Failure(ScriptFailure),
-}
+pub(crate) type Turn = Result<ScriptAnswer, ScriptFailure>;
 
 /// A turn, and what the user does once it has been given.
-#[derive(Debug)]
-pub(super) struct Cue {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cue {
     pub turn: Turn,
     pub then: Vec<ScriptAction>,
+}
+
+impl From<Turn> for Cue {
+    fn from(turn: Turn) -> Self {
+        Self {
+            turn,
+            then: Vec::new(),
+        }
+    }
 }
 
 /// The turns of a script, from which requests take theirs.
@@ -185,8 +188,8 @@ pub(super) fn stream(
     let begun = stage.begin();
     let (flight, turn) = begun.map_err(|error| error.of(PROVIDER, model))?;
     let (pause, events) = match turn {
-        Turn::Answer(answer) => (answer.pause, answer_events(answer, request)),
-        Turn::Failure(failure) => {
+        Ok(answer) => (answer.pause, answer_events(answer, request)),
+        Err(failure) => {
             let error = match failure.error.provider.is_empty() {
                 true => failure.error.of(PROVIDER, model),
                 false => failure.error,
@@ -267,12 +270,7 @@ fn answer_events(
             arguments,
         }));
     }
-    let has_thinking = !answer.thinking.is_empty();
-    let thinking = has_thinking.then_some(Block::Thinking(ThinkingBlock {
-        thinking: answer.thinking,
-        signature: None,
-        redacted: false,
-    }));
+    let thinking = (!answer.thinking.is_empty()).then(|| Block::thinking(answer.thinking, None));
     let text = (!answer.text.is_empty()).then(|| Block::text(answer.text));
     let said = thinking.into_iter().chain(text);
     let content: Vec<Block> = said

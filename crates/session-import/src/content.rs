@@ -3,7 +3,7 @@
 use session_model::json::RawJson;
 use session_model::{
     AgentMessage, AssistantMessage, Block, CompactionDraft, Content, EntryDraft, FirstKept,
-    ImageBlock, MessageDraft, StopReason, ThinkingBlock, Timestamp, ToolCall, Usage,
+    MessageDraft, StopReason, Timestamp, Usage,
 };
 
 use crate::error::ImportError;
@@ -44,40 +44,13 @@ impl Answer {
     }
 }
 
-/// Returns an image.
-pub(crate) fn image(data: String, mime_type: String) -> Block {
-    Block::Image(ImageBlock {
-        data: data.into(),
-        mime_type,
-    })
-}
-
 /// Returns the image that a `data:` URL holds in base64.
 pub(crate) fn image_of_url(url: &str) -> Option<Block> {
     let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
     let mime = head.strip_suffix(";base64")?;
     let mime = mime.split(';').next().unwrap_or_default();
     mime.starts_with("image/")
-        .then(|| image(data.to_owned(), mime.to_owned()))
-}
-
-/// Returns thinking.
-pub(crate) fn thinking(thinking: String, signature: Option<String>) -> Block {
-    Block::Thinking(ThinkingBlock {
-        thinking,
-        signature,
-        redacted: false,
-    })
-}
-
-/// Returns a call; its arguments are an object.
-pub(crate) fn call(id: String, name: String, arguments: Option<RawJson>) -> Block {
-    Block::ToolCall(ToolCall {
-        id,
-        name,
-        arguments,
-        signature: None,
-    })
+        .then(|| Block::image(data, mime.to_owned()))
 }
 
 /// Returns whether blocks say nothing.

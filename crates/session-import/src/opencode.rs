@@ -4,7 +4,7 @@ use session_model::json::Members;
 use session_model::{Block, Cost, EntryId, FirstKept, StopReason, Usage, UserParts};
 
 use crate::Origin;
-use crate::content::{Answer, call, compaction, image_of_url, thinking};
+use crate::content::{Answer, compaction, image_of_url};
 use crate::emitter::{Begin, CLEARED, CallResult, Emitter, Out, PendingCall, Place};
 use crate::error::ImportError;
 use crate::format::Format;
@@ -293,7 +293,7 @@ fn tool(part: &Members<'_>) -> (Block, PendingCall, Option<CallResult>) {
         .filled("callID")
         .or(part.filled("id"))
         .unwrap_or_default();
-    let block = call(
+    let block = Block::call(
         id.clone(),
         name.clone(),
         state.raw("input").and_then(json::raw_object),
@@ -349,7 +349,7 @@ fn take_reasoning(part: &Members<'_>, answer: &mut Answer) {
         let item = serde_json::json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": encrypted });
         ("openai-responses", item.to_string())
     } else {
-        answer.blocks.push(thinking(text, None));
+        answer.blocks.push(Block::thinking(text, None));
         return;
     };
     answer.api = api;
@@ -360,7 +360,7 @@ fn take_reasoning(part: &Members<'_>, answer: &mut Answer) {
         last.thinking = [&last.thinking, "\n\n", &text].concat();
         return;
     }
-    let mut block = thinking(text, Some(signature));
+    let mut block = Block::thinking(text, Some(signature));
     if let Block::Thinking(block) = &mut block {
         block.redacted = redacted.is_some();
     }

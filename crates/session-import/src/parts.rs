@@ -3,7 +3,6 @@
 use session_model::json::{Members, RawJson};
 use session_model::{Block, Usage};
 
-use crate::content::{call, image, thinking};
 use crate::emitter::{CallResult, Emitter, PendingCall};
 use crate::json;
 
@@ -13,13 +12,13 @@ pub(crate) fn plain_blocks(emitter: &mut Emitter<'_>, parts: &[Members<'_>]) -> 
     for part in parts {
         if let Some(text) = part.text("text") {
             match part.flag("thought") {
-                true => blocks.push(thinking(text, part.filled("thoughtSignature"))),
+                true => blocks.push(Block::thinking(text, part.filled("thoughtSignature"))),
                 false => blocks.push(Block::text(text)),
             }
         } else if let Some(data) = part.object("inlineData") {
             let mime = data.text("mimeType").unwrap_or_default();
             match data.text("data").filter(|_| mime.starts_with("image/")) {
-                Some(data) => blocks.push(image(data, mime)),
+                Some(data) => blocks.push(Block::image(data, mime)),
                 None => emitter.report.lose("data of a message that is no image"),
             }
         } else if let Some(file) = part.object("fileData") {
@@ -47,7 +46,7 @@ pub(crate) fn call_block(function: &Members<'_>, id: String) -> (PendingCall, Bl
         id: id.clone(),
         name: name.clone(),
     };
-    (pending, call(id, name, arguments))
+    (pending, Block::call(id, name, arguments))
 }
 
 /// Returns what a function responded.

@@ -1,5 +1,7 @@
 //! Plain text from whatever a service sent: pages lose their tags, keys are hidden.
 
+use session_model::find_keys;
+
 /// How much of a text is looked at, in bytes.
 const LOOK: usize = 64 * 1024;
 
@@ -8,11 +10,6 @@ const TAG: usize = 2048;
 
 /// The longest message, in characters.
 const LONGEST: usize = 2000;
-
-/// How the words begin that are keys, as providers issue them.
-const KEYS: [&str; 10] = [
-    "sk-", "sk_", "gsk_", "xai-", "aiza", "csk-", "hf_", "pplx-", "ghu_", "bearer=",
-];
 
 /// Returns whether `body` is a page and not text or JSON.
 pub(super) fn is_page(body: &str) -> bool {
@@ -59,7 +56,7 @@ pub(super) fn plain(text: &str) -> String {
         if !out.is_empty() {
             out.push(' ');
         }
-        if previous_asks || is_key(word) {
+        if previous_asks || !find_keys(word).is_empty() {
             out.push_str("[key]");
         } else {
             out.push_str(word);
@@ -77,13 +74,6 @@ pub(super) fn plain(text: &str) -> String {
 fn ends_with_key(text: &str) -> bool {
     let from = text.floor_char_boundary(text.len().saturating_sub(24));
     text[from..].to_ascii_lowercase().contains("key provided:")
-}
-
-fn is_key(word: &str) -> bool {
-    let word = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
-    let start = word.get(..word.len().min(8)).unwrap_or("");
-    let start = start.to_ascii_lowercase();
-    word.len() >= 12 && KEYS.iter().any(|key| start.starts_with(key))
 }
 
 /// Returns `text` with every tag as a space. A `<` that opens no tag but looks like one becomes a space too,
@@ -157,7 +147,7 @@ mod tests {
             "Incorrect API key provided: [key] You can find your API key at https://example.org"
         );
         assert_eq!(
-            plain("key 'sk-abcdefghij1234' is wrong"),
+            plain("key 'sk-proj-abcdefghij1234567890abcd' is wrong"),
             "key [key] is wrong"
         );
         assert_eq!(plain("the sk- prefix"), "the sk- prefix");

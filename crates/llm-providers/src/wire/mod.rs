@@ -2,6 +2,7 @@
 //! from events to [`Event`]s.
 
 pub(crate) mod chat;
+mod compat;
 #[cfg(feature = "bedrock")]
 pub(crate) mod converse;
 pub(crate) mod gemini;
@@ -19,6 +20,9 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Answer, Event};
 use crate::capabilities::Capabilities;
 
+pub use compat::{
+    CacheControlModels, CacheTtl, CompatOverride, MaxTokensField, ProviderCompat, ReasoningField,
+};
 pub use platform::Platform;
 #[cfg(feature = "vertex")]
 pub(crate) use platform::VERTEX_ANTHROPIC;
@@ -78,118 +82,6 @@ impl ApiProtocol {
             Self::Gemini => "google-generative-ai",
             #[cfg(feature = "bedrock")]
             Self::Converse => "bedrock-converse-stream",
-        }
-    }
-}
-
-/// Which field bounds the answer of Chat Completions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum MaxTokensField {
-    /// `max_tokens`, which most compatible servers know.
-    #[default]
-    MaxTokens,
-    /// `max_completion_tokens`, which OpenAI's own models need.
-    MaxCompletionTokens,
-}
-
-/// Which models get prompt-cache marks (`cache_control`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "kebab-case")]
-pub enum CacheControlModels {
-    /// None: the provider knows no marks.
-    #[default]
-    Never,
-    /// All models.
-    Always,
-    /// Models whose id begins with `anthropic/`, as services that route to many vendors name Claude.
-    Claude,
-}
-
-/// How long a prompt cache keeps what was marked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum CacheTtl {
-    /// Five minutes, the default of the services.
-    #[default]
-    #[serde(rename = "5m")]
-    FiveMinutes,
-    /// One hour; writing costs more.
-    #[serde(rename = "1h")]
-    OneHour,
-}
-
-/// How a Chat Completions server is told how much to think.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ReasoningField {
-    /// Not at all.
-    #[default]
-    None,
-    /// `reasoning_effort: "low"`.
-    ReasoningEffort,
-    /// `reasoning: {effort: "low"}` (OpenRouter).
-    ReasoningObject,
-    /// `reasoning: {enabled: true}`, and `reasoning_effort` where a model takes several (Together).
-    ReasoningEnabled,
-    /// `thinking: {type: "enabled"}`, and `reasoning_effort` where a model takes several (DeepSeek, z.ai).
-    Thinking,
-    /// `enable_thinking: true`, and `reasoning_effort` where a model takes several (Qwen).
-    EnableThinking,
-}
-
-/// In which a provider differs from the plain form of its wire. Never guessed from a name: set by the
-/// provider's entry in the catalog or by the user.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct ProviderCompat {
-    /// The field that bounds the answer.
-    pub max_tokens_field: MaxTokensField,
-    /// Whether the role `developer` is known (and takes the place of `system`).
-    pub developer_role: bool,
-    /// Whether `stream_options.include_usage` is understood.
-    pub stream_usage: bool,
-    /// How thinking is asked for.
-    pub reasoning_field: ReasoningField,
-    /// Whether earlier thinking is sent back as `reasoning_content` (DeepSeek wants it between tool calls).
-    pub replays_reasoning: bool,
-    /// Whether it is sent back as `reasoning` as well (vLLM 0.16 and later read no other name).
-    pub replays_as_reasoning: bool,
-    /// Whether tools of the Messages wire may say `eager_input_streaming`.
-    pub eager_tools: bool,
-    /// Whether user and assistant messages must alternate.
-    pub alternating_roles: bool,
-    /// Whether tool call ids must be nine letters and digits (Mistral).
-    pub short_tool_ids: bool,
-    /// Whether `store: false` and `prompt_cache_key` are understood.
-    pub openai_extras: bool,
-    /// Which models get prompt-cache marks (Anthropic Messages, and Claude over Chat Completions).
-    pub cache_control: CacheControlModels,
-    /// How long the cache keeps what was marked.
-    pub cache_ttl: CacheTtl,
-    /// Whose service it is.
-    pub platform: Platform,
-}
-
-impl Default for ProviderCompat {
-    fn default() -> Self {
-        Self {
-            max_tokens_field: MaxTokensField::MaxTokens,
-            developer_role: false,
-            stream_usage: true,
-            reasoning_field: ReasoningField::None,
-            replays_reasoning: false,
-            replays_as_reasoning: false,
-            eager_tools: false,
-            alternating_roles: false,
-            short_tool_ids: false,
-            openai_extras: false,
-            cache_control: CacheControlModels::Never,
-            cache_ttl: CacheTtl::FiveMinutes,
-            platform: Platform::Plain,
         }
     }
 }

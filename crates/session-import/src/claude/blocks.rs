@@ -3,7 +3,6 @@
 use session_model::json::Members;
 use session_model::{Block, StopReason, Usage, UserParts};
 
-use crate::content::image;
 use crate::json;
 use crate::report::ImportReport;
 
@@ -40,7 +39,7 @@ fn plain_block(report: &mut ImportReport, block: &Members<'_>, of: &str) -> Opti
         ("text", _) => block.text("text").map(Block::text),
         ("image", Some(data)) => {
             let mime = source.text("media_type").unwrap_or_default();
-            Some(image(data, mime))
+            Some(Block::image(data, mime))
         }
         _ => {
             report.lose(&format!("block of a {of}: {kind}"));

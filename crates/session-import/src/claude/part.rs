@@ -4,7 +4,6 @@ use session_model::json::{Members, string};
 use session_model::{Block, StopReason, Usage};
 
 use super::blocks::{stop_reason, usage_of};
-use crate::content::{call, thinking};
 use crate::emitter::PendingCall;
 use crate::json;
 use crate::report::ImportReport;
@@ -78,9 +77,9 @@ impl Part {
         let text = |key| block.text(key).unwrap_or_default();
         Some(match kind {
             "text" => Block::text(text("text")),
-            "thinking" => thinking(text("thinking"), block.filled("signature")),
+            "thinking" => Block::thinking(text("thinking"), block.filled("signature")),
             "redacted_thinking" => {
-                let mut redacted = thinking(String::new(), block.filled("data"));
+                let mut redacted = Block::thinking(String::new(), block.filled("data"));
                 if let Block::Thinking(block) = &mut redacted {
                     block.redacted = true;
                 }
@@ -89,7 +88,7 @@ impl Part {
             "tool_use" => {
                 let made = self.calls.last()?.clone();
                 let arguments = block.raw("input").and_then(json::raw_object);
-                call(made.id, made.name, arguments)
+                Block::call(made.id, made.name, arguments)
             }
             _ => return None,
         })

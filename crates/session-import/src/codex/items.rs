@@ -3,7 +3,7 @@
 use session_model::json::{Members, RawJson, items, string};
 use session_model::{Block, Usage, UserParts};
 
-use crate::content::{call, image_of_url, thinking};
+use crate::content::image_of_url;
 use crate::emitter::{CallResult, PendingCall};
 use crate::input::records_of;
 use crate::json;
@@ -107,7 +107,7 @@ fn reasoning(item: &Members<'_>, raw: &str) -> Block {
         summary = texts("content");
     }
     let is_encrypted = item.raw("encrypted_content").is_some();
-    thinking(summary.join("\n\n"), is_encrypted.then(|| raw.to_owned()))
+    Block::thinking(summary.join("\n\n"), is_encrypted.then(|| raw.to_owned()))
 }
 
 /// Returns the blocks that an item adds to an answer, and the call that it makes; `None` for no part of an answer.
@@ -172,7 +172,7 @@ fn call_of(kind: &str, item: &Members<'_>) -> Option<(PendingCall, Block)> {
         id: id.clone(),
         name: name.clone(),
     };
-    Some((pending, call(id, name, arguments)))
+    Some((pending, Block::call(id, name, arguments)))
 }
 
 fn input_object(text: &str) -> Option<RawJson> {

@@ -4,7 +4,7 @@ use session_model::json::{Members, items, string};
 use session_model::{Block, EntryId, FirstKept, UserParts};
 
 use super::history::{History, Node, NodeKind};
-use crate::content::{Answer, compaction, is_blank, thinking};
+use crate::content::{Answer, compaction, is_blank};
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
@@ -151,7 +151,7 @@ fn write_answer(
             .map(|subject| format!("**{subject}**"));
         let texts = [subject, thought.filled("description")];
         let texts: Vec<_> = texts.into_iter().flatten().collect();
-        answer.blocks.push(thinking(texts.join("\n"), None));
+        answer.blocks.push(Block::thinking(texts.join("\n"), None));
     }
     answer.blocks.extend(content(emitter, message));
     if let Some(tokens) = message.object("tokens") {

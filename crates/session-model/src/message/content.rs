@@ -110,6 +110,42 @@ impl Block {
         })
     }
 
+    /// Returns readable thinking.
+    pub fn thinking(thinking: impl Into<String>, signature: Option<String>) -> Self {
+        Self::Thinking(ThinkingBlock {
+            thinking: thinking.into(),
+            signature,
+            redacted: false,
+        })
+    }
+
+    /// Returns thinking of which only what the provider can read is there.
+    pub fn redacted(data: String) -> Self {
+        Self::Thinking(ThinkingBlock {
+            thinking: String::new(),
+            signature: Some(data),
+            redacted: true,
+        })
+    }
+
+    /// Returns a call.
+    pub fn call(id: String, name: String, arguments: Option<RawJson>) -> Self {
+        Self::ToolCall(ToolCall {
+            id,
+            name,
+            arguments,
+            signature: None,
+        })
+    }
+
+    /// Returns an image of bytes in base64.
+    pub fn image(data: impl Into<Arc<str>>, mime_type: String) -> Self {
+        Self::Image(ImageBlock {
+            data: data.into(),
+            mime_type,
+        })
+    }
+
     pub(super) fn display_text(&self) -> String {
         match self {
             Self::Text(block) => block.text.clone(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use session_model::json::{RawJson, member};
-use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
+use session_model::{Block, StopReason, ToolCall, Usage};
 
 use crate::answer::{Answer, Event};
 use crate::wire::chat::metadata::{Metadata, add_of_call, add_of_message};
@@ -250,15 +250,8 @@ impl Decoder {
     fn answer(&mut self, finish: &str) -> Answer {
         let mut calls = std::mem::take(&mut self.calls);
         let block = |piece| match piece {
-            Piece::Text(text) => Some(Block::Text(TextBlock {
-                text,
-                signature: None,
-            })),
-            Piece::Thinking(thinking) => Some(Block::Thinking(ThinkingBlock {
-                thinking,
-                signature: None,
-                redacted: false,
-            })),
+            Piece::Text(text) => Some(Block::text(text)),
+            Piece::Thinking(thinking) => Some(Block::thinking(thinking, None)),
             Piece::Call(index) => {
                 let call = std::mem::take(&mut calls[index]);
                 let empty = call.name.is_empty() && call.arguments.is_empty();
@@ -274,13 +267,7 @@ impl Decoder {
         };
         let pieces = std::mem::take(&mut self.pieces);
         // The message's own metadata stands in a block that has nothing to read.
-        let own = signature(std::mem::take(&mut self.metadata)).map(|signature| {
-            Block::Thinking(ThinkingBlock {
-                thinking: String::new(),
-                signature: Some(signature),
-                redacted: true,
-            })
-        });
+        let own = signature(std::mem::take(&mut self.metadata)).map(Block::redacted);
         let pieces = pieces.into_iter().filter_map(block);
         let mut answer = Answer {
             content: own.into_iter().chain(pieces).collect(),

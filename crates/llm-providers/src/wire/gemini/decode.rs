@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use session_model::json::{RawJson, member};
-use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
+use session_model::{Block, StopReason, TextBlock, ToolCall, Usage};
 
 use crate::answer::{Answer, Event};
 use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
@@ -78,11 +78,7 @@ impl Decoder {
                 text: piece.to_owned(),
                 signature,
             })),
-            (_, true) => self.answer.content.push(Block::Thinking(ThinkingBlock {
-                thinking: piece.to_owned(),
-                signature,
-                redacted: false,
-            })),
+            (_, true) => self.answer.content.push(Block::thinking(piece, signature)),
         }
         let piece = (!piece.is_empty()).then(|| piece.to_owned())?;
         Some(match thought {

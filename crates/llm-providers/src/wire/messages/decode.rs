@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use session_model::json::{RawJson, member};
-use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
+use session_model::{Block, StopReason, Usage};
 
 use crate::answer::{Answer, Event};
 use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
@@ -223,12 +223,7 @@ impl Decoder {
 impl Piece {
     /// Returns the finished block, or nothing for an empty or unknown one.
     fn finish(self) -> Option<Block> {
-        let text_block = |text: String| {
-            (!text.is_empty()).then_some(Block::Text(TextBlock {
-                text,
-                signature: None,
-            }))
-        };
+        let text_block = |text: String| (!text.is_empty()).then(|| Block::text(text));
         match self {
             Self::Text(text) => text_block(text),
             Self::Compaction(block) => text_block(block["content"].as_str()?.to_owned()),
@@ -236,18 +231,11 @@ impl Piece {
                 thinking,
                 signature,
             } => {
-                let empty = thinking.is_empty() && signature.is_empty();
-                (!empty).then_some(Block::Thinking(ThinkingBlock {
-                    thinking,
-                    signature: (!signature.is_empty()).then_some(signature),
-                    redacted: false,
-                }))
+                let signature = (!signature.is_empty()).then_some(signature);
+                let empty = thinking.is_empty() && signature.is_none();
+                (!empty).then(|| Block::thinking(thinking, signature))
             }
-            Self::Redacted(data) => (!data.is_empty()).then_some(Block::Thinking(ThinkingBlock {
-                thinking: String::new(),
-                signature: Some(data),
-                redacted: true,
-            })),
+            Self::Redacted(data) => (!data.is_empty()).then(|| Block::redacted(data)),
             Self::Call {
                 id,
                 name,
@@ -259,12 +247,7 @@ impl Piece {
                     true => input.to_string(),
                     false => arguments,
                 };
-                Some(Block::ToolCall(ToolCall {
-                    id,
-                    name,
-                    arguments: Some(arguments_of(&arguments)),
-                    signature: None,
-                }))
+                Some(Block::call(id, name, Some(arguments_of(&arguments))))
             }
             Self::Unknown => None,
         }

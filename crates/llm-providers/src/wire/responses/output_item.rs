@@ -1,7 +1,7 @@
 //! One output item of an answer while it is being streamed.
 
 use session_model::json::{Members, RawJson};
-use session_model::{Block, TextBlock, ThinkingBlock, ToolCall};
+use session_model::{Block, TextBlock};
 
 use crate::answer::Event;
 use crate::wire::responses::{is_compaction, part_texts};
@@ -206,22 +206,16 @@ impl OutputItemState {
                 let item = self.item.filter(|_| self.closed);
                 let signature = item.map(|item| item.get().to_owned());
                 let empty = self.text.is_empty() && signature.is_none();
-                (!empty).then_some(Block::Thinking(ThinkingBlock {
-                    thinking: self.text,
-                    signature,
-                    redacted: false,
-                }))
+                (!empty).then(|| Block::thinking(self.text, signature))
             }
-            Kind::Call => Some(Block::ToolCall(ToolCall {
-                id: match (self.call_id, self.id) {
+            Kind::Call => {
+                let id = match (self.call_id, self.id) {
                     (Some(call), Some(item)) => format!("{call}|{item}"),
                     (Some(only), None) | (None, Some(only)) => only,
                     (None, None) => format!("call_{answer}_{}", self.number),
-                },
-                name: self.name,
-                arguments: kept_arguments(&self.text),
-                signature: None,
-            })),
+                };
+                Some(Block::call(id, self.name, kept_arguments(&self.text)))
+            }
             Kind::Compaction | Kind::Other => None,
         }
     }

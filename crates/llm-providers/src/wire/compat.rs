@@ -1,0 +1,127 @@
+//! In which providers of one protocol differ.
+
+use serde::{Deserialize, Serialize};
+
+use super::Platform;
+
+/// Which field bounds the answer of Chat Completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensField {
+    /// `max_tokens`, which most compatible servers know.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`, which OpenAI's own models need.
+    MaxCompletionTokens,
+}
+
+/// Which models get prompt-cache marks (`cache_control`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheControlModels {
+    /// None: the provider knows no marks.
+    #[default]
+    Never,
+    /// All models.
+    Always,
+    /// Models whose id begins with `anthropic/`, as services that route to many vendors name Claude.
+    Claude,
+}
+
+/// How long a prompt cache keeps what was marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum CacheTtl {
+    /// Five minutes, the default of the services.
+    #[default]
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// One hour; writing costs more.
+    #[serde(rename = "1h")]
+    OneHour,
+}
+
+/// How a Chat Completions server is told how much to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningField {
+    /// Not at all.
+    #[default]
+    None,
+    /// `reasoning_effort: "low"`.
+    ReasoningEffort,
+    /// `reasoning: {effort: "low"}` (OpenRouter).
+    ReasoningObject,
+    /// `reasoning: {enabled: true}`, and `reasoning_effort` where a model takes several (Together).
+    ReasoningEnabled,
+    /// `thinking: {type: "enabled"}`, and `reasoning_effort` where a model takes several (DeepSeek, z.ai).
+    Thinking,
+    /// `enable_thinking: true`, and `reasoning_effort` where a model takes several (Qwen).
+    EnableThinking,
+}
+
+/// Defines what may differ, and the changes to it: the same fields, each of which may be left out.
+macro_rules! compat {
+    ($($(#[doc = $doc:literal])+ $field:ident: $kind:ty = $default:expr,)+) => {
+        /// In which a provider differs from the plain form of its wire. Never guessed from a name: set by the
+        /// provider's entry in the catalog or by the user.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+        pub struct ProviderCompat {
+            $($(#[doc = $doc])+ pub $field: $kind,)+
+            /// Whose service it is.
+            pub platform: Platform,
+        }
+
+        impl Default for ProviderCompat {
+            fn default() -> Self {
+                Self { $($field: $default,)+ platform: Platform::Plain }
+            }
+        }
+
+        /// Changes to [`ProviderCompat`], field by field.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+        pub struct CompatOverride {
+            $($(#[doc = $doc])+ pub $field: Option<$kind>,)+
+        }
+
+        impl CompatOverride {
+            /// Puts what is said here in place of what `compat` says.
+            pub fn apply(&self, compat: &mut ProviderCompat) {
+                $(compat.$field = self.$field.unwrap_or(compat.$field);)+
+            }
+        }
+    };
+}
+
+compat! {
+    /// Which field bounds an answer.
+    max_tokens_field: MaxTokensField = MaxTokensField::MaxTokens,
+    /// Whether the role `developer` takes the place of `system`.
+    developer_role: bool = false,
+    /// Whether `stream_options.include_usage` is understood.
+    stream_usage: bool = true,
+    /// How thinking is asked for.
+    reasoning_field: ReasoningField = ReasoningField::None,
+    /// Whether earlier thinking is sent back as `reasoning_content`.
+    replays_reasoning: bool = false,
+    /// Whether it is sent back as `reasoning` as well.
+    replays_as_reasoning: bool = false,
+    /// Whether tools may say `eager_input_streaming`.
+    eager_tools: bool = false,
+    /// Whether messages of user and assistant must alternate.
+    alternating_roles: bool = false,
+    /// Whether tool call ids must be nine letters and digits.
+    short_tool_ids: bool = false,
+    /// Whether `store` and `prompt_cache_key` are understood.
+    openai_extras: bool = false,
+    /// Which models get prompt-cache marks.
+    cache_control: CacheControlModels = CacheControlModels::Never,
+    /// How long the prompt cache keeps what was marked.
+    cache_ttl: CacheTtl = CacheTtl::FiveMinutes,
+}
