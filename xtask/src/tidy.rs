@@ -212,16 +212,6 @@ const LICENCES: [&str; 7] = [
     "Zlib",
 ];
 
-/// The features of rmcp that the program is built with.
-const RMCP: [&str; 6] = [
-    "client",
-    "schemars",
-    "server",
-    "transport-async-rw",
-    "transport-io",
-    "uuid",
-];
-
 /// The longest source file, in lines, tests aside.
 const LONGEST: usize = 450;
 
@@ -240,7 +230,6 @@ fn check() -> Outcome {
     let mut broken = Vec::new();
     let packages = packages(Dependencies::Resolved)?;
     check_packages(&packages, &mut broken);
-    check_rmcp(&mut broken)?;
     check_sources(&mut broken)?;
     check_prompts(&mut broken)?;
     for place in places::places()? {
@@ -267,31 +256,6 @@ fn check() -> Outcome {
         true => Ok(()),
         false => Err(format!("\n  {}", broken.join("\n  "))),
     }
-}
-
-/// Checks that the program is built with the parts of the protocol that it uses, and no transport over a network.
-fn check_rmcp(broken: &mut Vec<String>) -> Outcome {
-    let tree = [
-        "tree",
-        "--offline",
-        "--package",
-        "agent-cli",
-        "--edges",
-        "normal",
-    ];
-    let shown = ["--prefix", "none", "--format", "{p} {f}"];
-    let tree = output(&mut cargo(&[&tree[..], &shown].concat()))?;
-    let line = tree.lines().find(|line| line.starts_with("rmcp v"));
-    let features = line.and_then(|line| line.rsplit(' ').next());
-    let features = features.unwrap_or_default().split(',');
-    if features.collect::<Vec<_>>() != RMCP {
-        broken.push(format!(
-            "agent-cli may use rmcp with {} alone, and has: {}",
-            RMCP.join(","),
-            line.unwrap_or("no rmcp")
-        ));
-    }
-    Ok(())
 }
 
 /// How much of the dependencies cargo looks up.

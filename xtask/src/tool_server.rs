@@ -1,33 +1,29 @@
-//! Tool servers that are not the tests' own, called by the program: one written with the client's library, and a
-//! public one.
-
-mod own;
-mod public;
+//! A public tool server of the Python package index, called by the program: the client against a server that is not ours.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::e2e_llm::install::{pip, step, system_python};
 use crate::run::{Outcome, debug_binary, target, without_settings};
 
-/// Calls both servers; `own` leaves the public one out.
+/// The server (MIT), a project of those who keep the protocol.
+const WHEEL: &str = "mcp-server-time==2026.10.19";
+
+/// Noon in Tokyo, where the clocks are never changed, as UTC has it.
+const ANSWER: &str = "T03:00:00+00:00";
+
+/// Calls the server.
 pub fn run(arguments: &[String]) -> Outcome {
-    let both = match arguments {
-        [] => true,
-        [only] if only == "own" => false,
-        _ => return Err("cargo xtask tool-server [own]".to_owned()),
-    };
+    if !arguments.is_empty() {
+        return Err("cargo xtask tool-server".to_owned());
+    }
     let home = target().join("tool-server");
     std::fs::create_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
     // The folder may be named relative to where xtask runs, and the programs run elsewhere.
     let home = std::path::absolute(&home).map_err(|error| error.to_string())?;
-    let program = debug_binary()?;
-    own::run(&program, &home)?;
-    match both {
-        true => public::run(&program, &home),
-        false => Ok(()),
-    }
+    call_it(&debug_binary()?, &home)
 }
 
 /// The program with one server.
@@ -105,4 +101,68 @@ fn end(events: &[Value], call: &str) -> Outcome<(bool, String)> {
         .ok_or_else(|| format!("the call {call} did not end: {events:?}"))?;
     let said = end["output"].as_str().unwrap_or_default().to_owned();
     Ok((end["is_error"] == true, said))
+}
+
+/// Lists the server's tools, and calls one of them: without leave, which must be refused, and with it.
+fn call_it(program: &Path, home: &Path) -> Outcome {
+    let system = system_python("a public tool server")?;
+    let python = install(home, system)?;
+    let case = Case {
+        program,
+        home: home.to_owned(),
+        workspace: home.to_owned(),
+    };
+    let server = json!({ "command": python, "args": ["-m", "mcp_server_time"] });
+    let arguments = json!({
+        "source_timezone": "Asia/Tokyo", "time": "12:00", "target_timezone": "UTC",
+    });
+    let call = json!({ "id": "noon", "name": "time__convert_time", "arguments": arguments });
+    case.write("time", &server, &[call])?;
+    let listed = case.listed()?;
+    let mut tools = listed["tools"].as_array().into_iter().flatten();
+    if !tools.any(|tool| tool["name"] == "time__convert_time") {
+        return Err(format!("the server's tools are not listed: {listed}"));
+    }
+    let call = |more: &[&str]| {
+        let events = case.play(&[&["-p", "go", "--no-session"], more].concat())?;
+        end(&events, "noon")
+    };
+    let (failed, said) = call(&[])?;
+    if !failed || !said.contains("has to be allowed") {
+        return Err(format!("a call without leave was not refused: {said}"));
+    }
+    let (failed, said) = call(&["--allow", "time__convert_time"])?;
+    if failed || !said.contains(ANSWER) {
+        return Err(format!(
+            "noon in Tokyo is {ANSWER}, but the server said: {said}"
+        ));
+    }
+    println!("   {WHEEL}: listed, refused without leave, called with it");
+    Ok(())
+}
+
+/// Installs the server unless it is there, and returns its interpreter.
+fn install(home: &Path, system: &str) -> Outcome<PathBuf> {
+    let venv = home.join("venv");
+    let python = match cfg!(windows) {
+        true => venv.join("Scripts/python.exe"),
+        false => venv.join("bin/python"),
+    };
+    let mark = home.join("wheel.txt");
+    if python.is_file() && std::fs::read_to_string(&mark).is_ok_and(|found| found == WHEEL) {
+        return Ok(python);
+    }
+    println!("   installing {WHEEL} in {}", venv.display());
+    let mut make = Command::new(system);
+    step(
+        make.args(["-m", "venv", "--clear"]).arg(&venv),
+        "python3 -m venv failed; where Python comes in parts, its venv part is needed",
+    )?;
+    let mut install = pip(&python);
+    step(
+        install.args(["install", "--only-binary", ":all:", WHEEL]),
+        "pip could not install the server; it needs the network (a Python package index)",
+    )?;
+    std::fs::write(&mark, WHEEL).map_err(|error| format!("{}: {error}", mark.display()))?;
+    Ok(python)
 }
