@@ -25,28 +25,60 @@ pub(crate) enum IdForm {
     Nine,
 }
 
-/// The ids of one request. Different ids stay different, equal ones equal; the same history gives the same ids.
+/// The ids of calls and results as one request has them. Different ids stay different, equal ones equal, and the same
+/// history gives the same ids. An id that a later answer uses again becomes another one there, because no provider
+/// expects it twice.
 #[derive(Debug)]
-pub(crate) struct CallIds {
+pub(crate) struct SentIds {
     form: IdForm,
-    known: BTreeMap<String, String>,
+    /// The ids to send, by the session's and how often it was used before.
+    known: BTreeMap<(String, usize), String>,
     taken: BTreeSet<String>,
+    uses: BTreeMap<String, usize>,
+    /// The ids of the current answer's calls.
+    open: BTreeMap<String, String>,
 }
 
-impl CallIds {
+impl SentIds {
     /// Returns an empty table for a form.
     pub fn new(form: IdForm) -> Self {
         Self {
             form,
             known: BTreeMap::new(),
             taken: BTreeSet::new(),
+            uses: BTreeMap::new(),
+            open: BTreeMap::new(),
         }
     }
 
-    /// Returns the id to send for `id`. Sessions of the pi family join the Responses wire's two ids with `|`;
-    /// the first of them is the call's.
-    pub fn get(&mut self, id: &str) -> String {
-        if let Some(known) = self.known.get(id) {
+    /// Begins the next answer.
+    pub fn next_answer(&mut self) {
+        self.open.clear();
+    }
+
+    /// Returns the id to send for a call of the current answer.
+    pub fn call(&mut self, id: &str) -> String {
+        let uses = self.uses.entry(id.to_owned()).or_default();
+        let before = *uses;
+        *uses += 1;
+        let sent = self.get(id, before);
+        self.open.insert(id.to_owned(), sent.clone());
+        sent
+    }
+
+    /// Returns the id to send for a result.
+    pub fn result(&mut self, id: &str) -> String {
+        match self.open.get(id) {
+            Some(sent) => sent.clone(),
+            None => self.get(id, 0),
+        }
+    }
+
+    /// Returns the id to send for `id`, which was used `before` times. Sessions of the pi family join the Responses
+    /// wire's two ids with `|`; the first of them is the call's.
+    fn get(&mut self, id: &str, before: usize) -> String {
+        let key = (id.to_owned(), before);
+        if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
         let first = id.split('|').next().unwrap_or_default();
@@ -56,7 +88,7 @@ impl CallIds {
             candidate = self.shape(first, Some(attempt));
             attempt += 1;
         }
-        self.known.insert(id.to_owned(), candidate.clone());
+        self.known.insert(key, candidate.clone());
         candidate
     }
 
@@ -99,23 +131,34 @@ fn hash36(text: &str, salt: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CallIds, IdForm};
+    use super::{IdForm, SentIds};
     use proptest::prelude::*;
 
     #[test]
     fn the_first_of_two_joined_ids_is_the_calls() {
-        let mut ids = CallIds::new(IdForm::Token);
-        assert_eq!(ids.get("call_1|fc_1"), "call_1");
-        assert_ne!(ids.get("call_1|fc_2"), "call_1");
-        assert_eq!(ids.get("call_1|fc_1"), "call_1");
+        let mut ids = SentIds::new(IdForm::Token);
+        assert_eq!(ids.result("call_1|fc_1"), "call_1");
+        assert_ne!(ids.result("call_1|fc_2"), "call_1");
+        assert_eq!(ids.result("call_1|fc_1"), "call_1");
+    }
+
+    #[test]
+    fn an_id_that_comes_again_gets_another_spelling() {
+        let mut ids = SentIds::new(IdForm::Token);
+        assert_eq!(ids.call("call_0"), "call_0");
+        assert_eq!(ids.result("call_0"), "call_0");
+        ids.next_answer();
+        let again = ids.call("call_0");
+        assert_ne!(again, "call_0");
+        assert_eq!(ids.result("call_0"), again);
     }
 
     proptest! {
         #[test]
         fn ids_have_the_form_and_stay_apart(ids in proptest::collection::vec("[ -~é]{0,80}", 1..20)) {
             for form in [IdForm::Token, IdForm::Nine] {
-                let mut table = CallIds::new(form);
-                let sent: Vec<String> = ids.iter().map(|id| table.get(id)).collect();
+                let mut table = SentIds::new(form);
+                let sent: Vec<String> = ids.iter().map(|id| table.result(id)).collect();
                 for (id, sent_id) in ids.iter().zip(&sent) {
                     let length = sent_id.len();
                     match form {

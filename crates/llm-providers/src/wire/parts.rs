@@ -1,7 +1,7 @@
 //! What the wires have in common: plain parts of content, arguments, call ids, endings.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use async_openai::types::responses::{PromptCacheRetention, ToolChoiceOptions};
 use serde::Serialize;
@@ -11,7 +11,6 @@ use session_model::{Block, Content, ImageBlock, StopReason, SystemMessage, ToolC
 
 use crate::answer::Answer;
 use crate::request::{Request, ToolChoice};
-use crate::wire::history::{CallIds, IdForm};
 use crate::wire::{CacheControlModels, CacheTtl, Target};
 
 /// What the user says where he must speak and has said nothing: before the first answer, and after the last one.
@@ -212,56 +211,9 @@ pub(crate) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// The ids of calls and results as one request spells them. An id that a later answer uses again gets
-/// another spelling there, because no provider expects it twice.
-#[derive(Debug)]
-pub(crate) struct SentIds {
-    ids: CallIds,
-    uses: BTreeMap<String, usize>,
-    open: BTreeMap<String, String>,
-}
-
-impl SentIds {
-    /// Returns an empty table for a form.
-    pub fn new(form: IdForm) -> Self {
-        Self {
-            ids: CallIds::new(form),
-            uses: BTreeMap::new(),
-            open: BTreeMap::new(),
-        }
-    }
-
-    /// Begins the next answer.
-    pub fn next_answer(&mut self) {
-        self.open.clear();
-    }
-
-    /// Returns the id to send for a call of the current answer.
-    pub fn call(&mut self, id: &str) -> String {
-        let uses = self.uses.entry(id.to_owned()).or_default();
-        *uses += 1;
-        let sent = match *uses {
-            1 => self.ids.get(id),
-            // No id holds a line break, so this key is nobody else's.
-            uses => self.ids.get(&format!("{id}\n{uses}")),
-        };
-        self.open.insert(id.to_owned(), sent.clone());
-        sent
-    }
-
-    /// Returns the id to send for a result.
-    pub fn result(&mut self, id: &str) -> String {
-        match self.open.get(id) {
-            Some(sent) => sent.clone(),
-            None => self.ids.get(id),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{SentIds, arguments_object, arguments_of};
-    use crate::wire::history::IdForm;
+    use super::{arguments_object, arguments_of};
     use session_model::ToolCall;
 
     #[test]
@@ -284,16 +236,5 @@ mod tests {
             r#"{"arguments":7}"#,
         ];
         assert_eq!(sent, want);
-    }
-
-    #[test]
-    fn an_id_that_comes_again_gets_another_spelling() {
-        let mut ids = SentIds::new(IdForm::Token);
-        assert_eq!(ids.call("call_0"), "call_0");
-        assert_eq!(ids.result("call_0"), "call_0");
-        ids.next_answer();
-        let again = ids.call("call_0");
-        assert_ne!(again, "call_0");
-        assert_eq!(ids.result("call_0"), again);
     }
 }

@@ -6,10 +6,9 @@ use session_model::{AssistantMessage, Block, Content, ImageBlock, LlmMessage, To
 
 use crate::request::Request;
 use crate::wire::Target;
-use crate::wire::history::{IdForm, same_origin};
+use crate::wire::history::{IdForm, SentIds, same_origin};
 use crate::wire::parts::{
-    NO_OUTPUT, OPENING, Part as PlainPart, SentIds, arguments_object, framed, parts, system_text,
-    tool_name,
+    NO_OUTPUT, OPENING, Part as PlainPart, arguments_object, framed, parts, system_text, tool_name,
 };
 
 /// What Google documents for a call that another model made, and that has no signature for that reason.

@@ -6,10 +6,9 @@ use session_model::{AssistantMessage, Block, Content, ImageBlock, LlmMessage, To
 
 use crate::request::Request;
 use crate::wire::Target;
-use crate::wire::history::{IdForm, same_origin};
+use crate::wire::history::{IdForm, SentIds, same_origin};
 use crate::wire::parts::{
-    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text,
-    tool_name,
+    CacheControl, NO_OUTPUT, OPENING, Part, arguments_object, framed, parts, system_text, tool_name,
 };
 
 /// Who speaks.

@@ -12,8 +12,8 @@ use session_model::{
 
 use crate::request::Request;
 use crate::wire::Target;
-use crate::wire::history::{IdForm, same_origin};
-use crate::wire::parts::{SentIds, arguments_object, system_text, tool_name};
+use crate::wire::history::{IdForm, SentIds, same_origin};
+use crate::wire::parts::{arguments_object, system_text, tool_name};
 use crate::wire::responses::encode::json;
 use crate::wire::responses::{CallSide, call_side, is_compaction};
 
