@@ -8,7 +8,6 @@ use serde::Deserialize;
 use session_model::json::RawJson;
 use session_model::{StopReason, ToolCall};
 
-use crate::stage::Cue;
 use crate::values::or_default;
 
 /// A script: what a model answers and what the user does.
@@ -171,4 +170,23 @@ pub struct ScriptError {
     pub line: usize,
     /// The key, what is wrong with it, and what is allowed.
     pub message: String,
+}
+
+/// What one request gets.
+pub(crate) type Turn = Result<ScriptAnswer, ScriptFailure>;
+
+/// A turn, and what the user does once it has been given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Cue {
+    pub turn: Turn,
+    pub then: Vec<ScriptAction>,
+}
+
+impl From<Turn> for Cue {
+    fn from(turn: Turn) -> Self {
+        Self {
+            turn,
+            then: Vec::new(),
+        }
+    }
 }

@@ -8,19 +8,19 @@ use session_model::json::RawJson;
 use session_model::{StopReason, ToolCall};
 
 use crate::file::{
-    Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptFailure, ScriptHeader, ScriptUsage,
+    Cue, Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptFailure, ScriptHeader,
+    ScriptUsage,
 };
-use crate::stage::Turn;
 
 /// Returns the only turn.
-fn turn(text: &str) -> Turn {
+fn cue(text: &str) -> Cue {
     let mut turns = Script::parse(text).unwrap().turns;
     assert_eq!(turns.len(), 1, "{text}");
-    turns.remove(0).turn
+    turns.remove(0)
 }
 
 fn answer(text: &str) -> ScriptAnswer {
-    turn(text).unwrap()
+    cue(text).turn.unwrap()
 }
 
 fn action(text: &str) -> ScriptAction {
@@ -126,14 +126,14 @@ fn an_error_holds_all_its_parts() {
         },
         after_text: "I be".to_owned(),
     };
-    assert_eq!(turn(text), Err(expected));
+    assert_eq!(cue(text).turn, Err(expected));
     let kind = ProviderErrorKind::ContextOverflow;
     let expected = ScriptFailure {
         error: ProviderError::new(kind, "the script says context_overflow"),
         after_text: String::new(),
     };
     assert_eq!(
-        turn(r#"{"error":{"kind":"context_overflow"}}"#),
+        cue(r#"{"error":{"kind":"context_overflow"}}"#).turn,
         Err(expected)
     );
 }
@@ -461,8 +461,8 @@ fn the_documentation_shows_what_can_be_read() {
 
     let kinds = docs.lines().find(|line| line.starts_with("| `kind`"));
     let kinds = kinds.unwrap().split('`').skip(3).step_by(2);
-    let kinds: Vec<Turn> = kinds
-        .map(|kind| turn(&format!("{{\"error\":{{\"kind\":\"{kind}\"}}}}")))
+    let kinds: Vec<Cue> = kinds
+        .map(|kind| cue(&format!("{{\"error\":{{\"kind\":\"{kind}\"}}}}")))
         .collect();
     assert_eq!(kinds.len(), 13, "all but cancelled");
 }

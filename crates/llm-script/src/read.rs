@@ -13,9 +13,8 @@ use session_model::{StopReason, ToolCall};
 
 use crate::file::{
     Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
-    ScriptUsage,
+    ScriptUsage, Turn,
 };
-use crate::stage::Turn;
 use crate::values::{AnyObject, Bounded, Filled, Object, or_default};
 
 impl Script {
@@ -154,14 +153,14 @@ struct AnswerLine {
     thinking: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
     calls: Vec<Object<CallLine>>,
-    stop: Option<Stop>,
+    stop: Option<Ending>,
     usage: Option<Object<ScriptUsage>>,
     pause_ms: Option<Bounded<0, 600_000>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Stop {
+enum Ending {
     Stop,
     Length,
     ToolUse,
@@ -199,13 +198,13 @@ impl AnswerLine {
             return Err(text.to_owned());
         }
         let stop = match (self.stop, calls.is_empty()) {
-            (Some(Stop::ToolUse), true) => {
+            (Some(Ending::ToolUse), true) => {
                 let text = "answer.stop: is tool_use without calls; give calls, or stop or length";
                 return Err(text.to_owned());
             }
-            (Some(Stop::Length), _) => StopReason::Length,
-            (Some(Stop::ToolUse) | None, false) => StopReason::ToolUse,
-            (Some(Stop::Stop), _) | (None, true) => StopReason::Stop,
+            (Some(Ending::Length), _) => StopReason::Length,
+            (Some(Ending::ToolUse) | None, false) => StopReason::ToolUse,
+            (Some(Ending::Stop), _) | (None, true) => StopReason::Stop,
         };
         Ok(ScriptAnswer {
             thinking: self.thinking.unwrap_or_default(),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::PROVIDER;
-use super::file::{ScriptAction, ScriptAnswer, ScriptFailure};
+use super::file::{Cue, ScriptAction, ScriptAnswer, Turn};
 use futures_util::{StreamExt, stream};
 use llm_providers::{
     Answer, CancellationToken, Event, EventStream, ProviderError, ProviderErrorKind, Request,
@@ -15,25 +15,6 @@ use session_model::{Block, Usage};
 
 /// The length of a piece of a text, in characters.
 const PIECE: usize = 40;
-
-/// What one request gets.
-pub(crate) type Turn = Result<ScriptAnswer, ScriptFailure>;
-
-/// A turn, and what the user does once it has been given.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Cue {
-    pub turn: Turn,
-    pub then: Vec<ScriptAction>,
-}
-
-impl From<Turn> for Cue {
-    fn from(turn: Turn) -> Self {
-        Self {
-            turn,
-            then: Vec::new(),
-        }
-    }
-}
 
 /// The turns of a script, from which requests take theirs.
 #[derive(Debug)]

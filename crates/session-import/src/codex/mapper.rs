@@ -203,7 +203,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
         let kind = item.text("type").unwrap_or_default();
         let id = item.text("id").unwrap_or_default();
         if is_output(&kind) {
-            return self.take_output(item, at);
+            return self.add_output(item, at);
         }
         if let Some((blocks, call)) = answer_part(&mut self.emitter.report, item, raw) {
             if !blocks.is_empty() {
@@ -303,11 +303,7 @@ impl<'a, 'w> Mapper<'a, 'w> {
     }
 
     /// Takes a result: those of known calls are written with these.
-    fn take_output(
-        &mut self,
-        item: &Members<'_>,
-        at: Option<Timestamp>,
-    ) -> Result<(), ImportError> {
+    fn add_output(&mut self, item: &Members<'_>, at: Option<Timestamp>) -> Result<(), ImportError> {
         let id = item.text("call_id").unwrap_or_default();
         let open = self.open.as_mut();
         if let Some(open) = open {
