@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use llm_catalog::Catalog;
-use llm_providers::ProviderInfo;
-use llm_providers::{ApiProtocol, Reasoning, ReasoningField};
+use llm_providers::{ApiProtocol, ProviderInfo, Reasoning, ReasoningField};
 use serde_json::{Map, Value, json};
 
 use crate::integrations;

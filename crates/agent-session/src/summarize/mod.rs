@@ -1,7 +1,6 @@
 //! Summaries by models: candidates in their order, folding on overflow, fallbacks, and an account of it all.
 //!
-//! The rules live in the core and in `llm-providers`; here is the order in which they are tried. The same
-//! functions serve the commands and a running session.
+//! The core and `llm-providers` have the rules; here is the order in which they are tried, in commands and sessions.
 
 mod answer;
 mod candidates;
@@ -19,9 +18,9 @@ use compaction_core::{
     HandoffPlan, NothingToDo, PlanOptions, Summarizer, SummarizerLimits, SummaryAnswer,
     SummaryRequest, TokenCount, Trigger, plan_for_context,
 };
-use llm_providers::ModelInfo;
 use llm_providers::{
-    BoxFuture, CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy,
+    BoxFuture, CancellationToken, ModelInfo, NativeForm, Provider, ProviderError, Request,
+    RetryPolicy,
 };
 use session_model::{SessionContext, SessionPath, Usage};
 

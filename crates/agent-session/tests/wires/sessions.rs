@@ -1,8 +1,7 @@
 //! The sessions that requests are made from.
 
 use llm_catalog::Resolved;
-use llm_providers::Request;
-use llm_providers::{HttpClient, HttpProvider, HttpSettings};
+use llm_providers::{HttpClient, HttpProvider, HttpSettings, Request};
 use serde_json::{Value, json};
 use session_model::{Decoded, SessionPath, build_context, decode_bytes};
 

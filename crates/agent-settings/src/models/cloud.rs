@@ -1,7 +1,6 @@
 //! Credentials of clouds, from the variables that their own tools read.
 
-use llm_providers::ProviderInfo;
-use llm_providers::{HttpProvider, Platform};
+use llm_providers::{HttpProvider, Platform, ProviderInfo};
 
 use super::ModelsError;
 

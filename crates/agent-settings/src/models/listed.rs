@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use llm_catalog::{Catalog, check_key_transport};
-use llm_providers::{CancellationToken, HttpProvider};
-use llm_providers::{ModelInfo, ProviderInfo};
+use llm_providers::{CancellationToken, HttpProvider, ModelInfo, ProviderInfo};
 
 use super::{ModelsError, http_client, key};
 use crate::AppSettings;

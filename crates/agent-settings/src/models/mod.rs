@@ -12,9 +12,9 @@ use agent_session::summarize::{Candidate, SummaryMethod};
 use compaction_core::Summarizer;
 use llm_catalog::{Resolved, check_key_transport};
 use llm_providers::{
-    ApiProtocol, HttpClient, HttpProvider, NativeForm, Provider as _, RemoteEndpoint, Secret,
+    ApiProtocol, HttpClient, HttpProvider, ModelInfo, NativeForm, Provider as _, ProviderInfo,
+    RemoteEndpoint, Secret,
 };
-use llm_providers::{ModelInfo, ProviderInfo};
 
 use crate::AppSettings;
 
