@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agent_session::agent_tools::Idempotency;
 
+use crate::reference;
 use crate::run::{Outcome, read, root};
 
 /// Writes the generated files that are stale.
@@ -25,13 +26,9 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     ];
     let parts = [
         ("reference/settings", "keys", agent_settings::key_table()),
-        (
-            "reference/events",
-            "events",
-            agent_session::event::reference(),
-        ),
+        ("reference/events", "events", reference::events()),
         ("reference/hooks", "hooks", hooks::reference()),
-        ("reference/rpc", "commands", agent_rpc::reference()),
+        ("reference/rpc", "commands", reference::commands()),
         ("reference/tools", "tools", tool_table()),
     ];
     let mut files = Vec::new();

@@ -14,6 +14,7 @@ mod integrations;
 mod links;
 mod models;
 mod picture;
+mod reference;
 mod rpc_client;
 mod run;
 mod sessions;

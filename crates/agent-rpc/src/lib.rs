@@ -28,7 +28,7 @@ use futures_util::future::LocalBoxFuture;
 pub use driver::{Ended, Session, drive};
 pub use input::{Line, lines_of};
 pub use output::{Output, write_lines};
-pub use reference::{reference, schema_text};
+pub use reference::{SAMPLES, request_schema, schema, schema_text, type_of};
 
 /// What is asked of the program around a session.
 pub trait Host {

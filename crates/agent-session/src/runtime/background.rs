@@ -126,7 +126,7 @@ impl AgentSession {
         let entries = view.context.entries.iter();
         let entries = entries.filter(|projected| after.contains(&projected.index));
         let entries = entries.filter(|projected| {
-            !(omits_failed && self.turn.failed_answer() == Some(&projected.entry.id))
+            !(omits_failed && self.turn.failed_answer.as_ref() == Some(&projected.entry.id))
         });
         let messages = entries
             .filter(|projected| !matches!(projected.entry.body, EntryBody::Compaction(_)))
@@ -150,9 +150,9 @@ impl AgentSession {
                 result.entry_id = place
                     .and_then(|place| ids.get(place))
                     .map(ToString::to_string);
-                self.compaction_run.written(result);
+                self.compaction_run.result = Some(result);
                 if entries.omits_failed {
-                    self.turn.set_failed_answer(None);
+                    self.turn.failed_answer = None;
                 }
                 self.gather_instructions().await;
                 JobEnd::Compacted {

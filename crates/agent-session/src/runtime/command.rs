@@ -180,8 +180,7 @@ impl AgentSession {
             if resume_point == ResumePoint::Unanswered {
                 self.write_omission().await?;
             }
-            let resumes_calls = resume_point == ResumePoint::PendingCalls;
-            self.turn.set_resumes_calls(resumes_calls);
+            self.turn.resumes_calls = resume_point == ResumePoint::PendingCalls;
             self.machine.memory.can_promote = self.models.can_promote();
             self.feed(Event::Resume(resume_point)).await;
         }
@@ -201,7 +200,7 @@ impl AgentSession {
         let kept = self.work.written(path, kept).await;
         let message =
             kept.map_err(|error| Refusal::failed(format!("the message is not kept: {error}")))?;
-        self.compaction_run.user_waits();
+        self.compaction_run.waits.user_waits();
         if message.text != typed {
             self.events.notice(
                 "the message held the value of a variable that is a secret; it is sent without, with [secret removed] in its place",

@@ -97,7 +97,7 @@ impl AgentSession {
             Effect::Cancel(job) => self.work.cancel(job),
             Effect::Discard(background) => {
                 self.work.cancel(background);
-                self.compaction_run.discard_prepared();
+                self.compaction_run.prepared = None;
             }
             Effect::IdleTimer(job) => self.work.restart_idle_timer(job, self.idle_time()),
             Effect::GraceTimer(job) => {
@@ -200,12 +200,12 @@ impl AgentSession {
     pub(super) async fn stored(&mut self, job: Job, write: &Write) -> Event {
         let event = match self.write(write).await {
             Ok(()) => {
-                self.turn.write_succeeded();
+                self.turn.store_error = None;
                 Event::Stored(job)
             }
             Err(error) => {
                 let error = error.to_string();
-                self.turn.write_failed(error.clone());
+                self.turn.store_error = Some(error.clone());
                 Event::StoreFailed { job, error }
             }
         };
@@ -267,7 +267,7 @@ impl AgentSession {
         omits_failed: bool,
     ) -> CompactionJob {
         let tree = self.store.tree();
-        let leaf = match (self.turn.failed_answer(), omits_failed) {
+        let leaf = match (self.turn.failed_answer.as_ref(), omits_failed) {
             // What failed leaves the context with the compaction, so it is not part of what is planned.
             (Some(failed), true) => match tree.find(failed).map(|index| tree.parent(index)) {
                 Some(Some(parent)) => Leaf::At(parent),

@@ -30,7 +30,7 @@ impl AgentSession {
             Write::Answer(end) => self.write_answer(end).await,
             Write::Results => {
                 let calls = self.pending_calls();
-                let results = self.turn.take_results();
+                let results = std::mem::take(&mut self.turn.results);
                 self.append_kept(results).await?;
                 self.add_touched_instructions(&calls).await
             }
@@ -216,7 +216,7 @@ impl AgentSession {
         };
         let id = entry.id.clone();
         if matches!(end, AnswerEnd::CutOff | AnswerEnd::Overflow(_)) {
-            self.turn.set_failed_answer(id.clone());
+            self.turn.failed_answer = id.clone();
         }
         let written = self.append_kept(vec![entry]).await;
         // One that could not be written waits in memory; whoever reads the event would look for it in vain.
@@ -233,7 +233,7 @@ impl AgentSession {
     pub(super) async fn write_omission(&mut self) -> Result<(), StoreError> {
         let omission = self.turn.omission();
         self.append(omission.into_iter().collect()).await?;
-        self.turn.set_failed_answer(None);
+        self.turn.failed_answer = None;
         Ok(())
     }
 
@@ -333,7 +333,7 @@ impl AgentSession {
                         resume_point,
                         ResumePoint::Answered(_) | ResumePoint::Unanswered
                     ) {
-                        self.turn.set_failed_answer(Some(entry.id));
+                        self.turn.failed_answer = Some(entry.id);
                     }
                     resume_point
                 }

@@ -69,7 +69,7 @@ impl AgentSession {
         self.notify(Notification::SessionShutdown { reason: "handoff" });
         self.switch_store(new);
         self.notify_start();
-        self.compaction_run.written(result);
+        self.compaction_run.result = Some(result);
         self.events.send(SessionEvent::SessionSwitch {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),

@@ -58,7 +58,7 @@ impl AgentSession {
                     }
                     end => end,
                 };
-                self.turn.set_answer(*given);
+                self.turn.answer = Some(*given);
                 Event::Answered {
                     job,
                     end,
@@ -66,7 +66,7 @@ impl AgentSession {
                 }
             }
             Done::Results(results) => {
-                self.turn.set_results(results);
+                self.turn.results = results;
                 Event::ToolsDone(job)
             }
             Done::Compaction(product) => {
@@ -76,7 +76,7 @@ impl AgentSession {
                     Ok(product) => self.write_product(product).await,
                     Err(ended) => ended,
                 };
-                self.compaction_run.ended(&ended);
+                self.compaction_run.found_nothing = matches!(ended, JobEnd::Nothing(_));
                 Event::CompactionEnded { job, ended }
             }
             Done::Background(prepared) => {
@@ -84,7 +84,7 @@ impl AgentSession {
                 let prepared = prepared.filter(|_| !self.work.is_cancelled(job));
                 let ready = prepared.is_some();
                 if let Some(prepared) = prepared {
-                    self.compaction_run.prepare(*prepared);
+                    self.compaction_run.prepared = Some(*prepared);
                 }
                 Event::BackgroundEnded { job, ready }
             }

@@ -312,7 +312,7 @@ impl AgentSession {
     }
 
     fn unwritten(&mut self, error: StoreError) -> Refusal {
-        self.turn.write_failed(error.to_string());
+        self.turn.store_error = Some(error.to_string());
         error.into()
     }
 
@@ -354,7 +354,7 @@ impl AgentSession {
         self.work.stop_all().await;
         self.record_model().await;
         if let Err(error) = self.append(Vec::new()).await {
-            self.turn.write_failed(error.to_string());
+            self.turn.store_error = Some(error.to_string());
         }
     }
 
@@ -368,7 +368,7 @@ impl AgentSession {
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,
-            compactions: self.compaction_run.totals(),
+            compactions: self.compaction_run.waits.total,
         });
         self.answer_closes();
         let (waiting, session_id) = (self.store.waiting(), self.store.id().to_owned());
@@ -377,15 +377,15 @@ impl AgentSession {
         let closed = self.work.written(path, self.store.close()).await;
         let unclosed = closed.err().map(|error| error.to_string());
         Finished {
-            unsaved: self.turn.take_store_error().or(unclosed),
             lost: self.turn.unsaved(),
+            unsaved: self.turn.store_error.or(unclosed),
             turn: self.turn.end,
             waiting,
             session_id,
             locator,
             usage: spent.usage,
             cost_usd: spent.cost_usd,
-            compactions: self.compaction_run.totals(),
+            compactions: self.compaction_run.waits.total,
         }
     }
 }

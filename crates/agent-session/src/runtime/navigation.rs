@@ -110,7 +110,7 @@ impl AgentSession {
             Ok(ids) => ids,
             Err(error) => return JobEnd::Failed(error.to_string()),
         };
-        self.turn.set_failed_answer(None);
+        self.turn.failed_answer = None;
         self.follow_branch();
         let summary = ids.first().filter(|_| moved.is_summarized);
         self.notify(Notification::SessionTree {

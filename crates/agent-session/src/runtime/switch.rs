@@ -88,8 +88,8 @@ impl AgentSession {
         self.store = store;
         self.views = Views::default();
         self.instructions.switch_session();
-        self.turn.set_failed_answer(None);
-        self.compaction_run.discard_prepared();
+        self.turn.failed_answer = None;
+        self.compaction_run.prepared = None;
     }
 
     /// Lets another model answer from the next request on.

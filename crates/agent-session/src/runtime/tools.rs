@@ -38,7 +38,7 @@ impl AgentSession {
 
     pub(super) fn run_tools(&mut self, job: Job) {
         let calls = self.pending_calls();
-        let after_crash = self.turn.take_resumes_calls();
+        let after_crash = std::mem::take(&mut self.turn.resumes_calls);
         let approvals = match after_crash {
             true => self.tool_context.approvals.for_opened(),
             false => self.tool_context.approvals.clone(),

@@ -118,7 +118,7 @@ impl AgentSession {
 
     /// Follows the leaf to where it was moved, and tells of it.
     pub(super) fn leaf_moved(&mut self, from: Option<String>) {
-        self.turn.set_failed_answer(None);
+        self.turn.failed_answer = None;
         self.follow_branch();
         let leaf = leaf_name(&*self.store);
         self.notify(Notification::SessionTree {
