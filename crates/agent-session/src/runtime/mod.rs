@@ -149,7 +149,7 @@ pub struct AgentSession {
     work: Work,
     turn: TurnState,
     compaction_run: CompactionRun,
-    /// The waiting messages that hooks have seen, each with the entry and its text in front of it; none where they
+    /// The waiting messages that hooks have seen, each with the entry and its text that precedes it; none where they
     /// had nothing to add.
     reviewed: BTreeMap<EntryId, Option<(EntryId, String)>>,
     views: view::Views,

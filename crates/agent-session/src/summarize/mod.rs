@@ -356,8 +356,7 @@ pub async fn compact(
     subject: Subject<'_>,
     run: &mut Run<'_>,
 ) -> Result<Compacted, NoSummary> {
-    let every = |_: &Candidate| true;
-    let asked = first_answer(candidates, every, run, &subject).await?;
+    let asked = first_answer(candidates, |_| true, run, &subject).await?;
     let mut done = match asked {
         Some(done) => done,
         None => {
