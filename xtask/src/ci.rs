@@ -34,11 +34,11 @@ const STEPS: [Step; 19] = [
     ("book", book),
     ("tests, tidy among them", tests),
     // Behind a feature, because it compiles SQLite: half a minute.
-    ("opencode's database", |_| {
+    ("databases of agents", |_| {
         let of = [
             "--quiet",
             "--package=session-finder",
-            "--features=opencode-db",
+            "--features=databases",
         ];
         lint(&of)?;
         succeed(cargo(&["test"]).args(of))

@@ -92,12 +92,12 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
 }
 
 /// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, of a session in a store, or of a session
-/// of opencode; those of another file stay there.
+/// that is not one file; those of another file stay there.
 pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
     if let Some(bytes) = stores::read(path, &mut Watching)? {
         return Ok(Bytes::Memory(bytes));
     }
-    if let Some(bytes) = session_finder::opencode::read(path)? {
+    if let Some(bytes) = session_finder::read_document(path)? {
         return Ok(Bytes::Memory(bytes));
     }
     let read = SessionFile::read_pipe(path, &mut Watching)?;

@@ -39,7 +39,7 @@ const CODEX: Agent = Agent {
 };
 
 /// Every other agent.
-pub const AGENTS: [Agent; 7] = [
+pub const AGENTS: [Agent; 11] = [
     Agent {
         name: "claude",
         variables: &[("CLAUDE_CONFIG_DIR", "")],
@@ -86,6 +86,34 @@ pub const AGENTS: [Agent; 7] = [
         folder: ".omp/agent",
         patterns: &["sessions/*/*.jsonl"],
         client: "omp",
+    },
+    Agent {
+        name: "copilot",
+        variables: &[("COPILOT_HOME", "")],
+        folder: ".copilot",
+        patterns: &["session-state/*/events.jsonl"],
+        client: "github-copilot",
+    },
+    Agent {
+        name: "cline",
+        variables: &[("CLINE_DATA_DIR", ""), ("CLINE_DIR", "data")],
+        folder: ".cline/data",
+        patterns: &["sessions/*/*.messages.json"],
+        client: "cline",
+    },
+    Agent {
+        name: "goose",
+        variables: &[("GOOSE_PATH_ROOT", "data"), ("XDG_DATA_HOME", "goose")],
+        folder: ".local/share/goose",
+        patterns: &[],
+        client: "goose",
+    },
+    Agent {
+        name: "crush",
+        variables: &[("CRUSH_GLOBAL_DATA", ""), ("XDG_DATA_HOME", "crush")],
+        folder: ".local/share/crush",
+        patterns: &[],
+        client: "crush",
     },
 ];
 
@@ -162,12 +190,29 @@ impl Agent {
         root.map_or_else(Vec::new, |root| self.files_in(&root))
     }
 
-    /// Returns the databases that have its sessions: the one that is named, or that of each channel.
-    #[cfg(feature = "opencode-db")]
+    /// Returns the databases that have its sessions: of opencode the one that is named, or that of each channel; of crush
+    /// that of each project.
+    #[cfg(feature = "databases")]
     pub fn databases(&self, environment: &Environment) -> Vec<PathBuf> {
-        let Some(root) = self.root(environment).filter(|_| self.name == "opencode") else {
+        let Some(root) = self.root(environment) else {
             return Vec::new();
         };
+        match self.name {
+            "opencode" => {}
+            "goose" => return vec![root.join("sessions/sessions.db")],
+            "crush" => {
+                let about = crate::documents::json_file(&root.join("projects.json"));
+                let projects = about
+                    .as_ref()
+                    .and_then(|about| about["projects"].as_array());
+                let folders = projects.into_iter().flatten();
+                let folders = folders.filter_map(|project| project["data_dir"].as_str());
+                return folders
+                    .map(|folder| Path::new(folder).join("crush.db"))
+                    .collect();
+            }
+            _ => return Vec::new(),
+        }
         let folder = root.join("opencode");
         if let Some(named) = (environment.variable)("OPENCODE_DB") {
             return vec![folder.join(named)];
@@ -242,7 +287,12 @@ pub fn find_codex(path: &Path, id: &str) -> Option<PathBuf> {
 fn collect(folder: &Path, parts: &[&str], found: &mut Vec<PathBuf>) {
     let [part, rest @ ..] = parts else { return };
     if !part.contains('*') {
-        return collect(&folder.join(part), rest, found);
+        let path = folder.join(part);
+        if rest.is_empty() && path.symlink_metadata().is_ok_and(|about| about.is_file()) {
+            found.push(path);
+            return;
+        }
+        return collect(&path, rest, found);
     }
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;

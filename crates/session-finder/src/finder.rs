@@ -16,7 +16,9 @@ use session_store::{Advice, SessionCatalog, SessionRow, StoreError, list_all};
 
 use crate::agents::{AGENTS, Agent, Environment, OWN, claude_call};
 use crate::bytes::unpacked_beginning;
-use crate::opencode;
+#[cfg(feature = "databases")]
+use crate::database;
+use crate::documents;
 use crate::project::project_of;
 
 /// A session that was found, and whose it is.
@@ -26,6 +28,8 @@ pub struct Found {
     pub agent: &'static str,
     /// What its beginning tells.
     pub row: SessionRow,
+    /// It works for another session.
+    pub is_subagent: bool,
 }
 
 /// Where to look.
@@ -58,13 +62,14 @@ impl Finder {
         let mut found = Vec::new();
         if is_wanted(OWN) {
             let rows = block_on(list_all(&*self.own, None))?.into_iter();
-            found.extend(rows.map(|row| Found { agent: OWN, row }));
+            found.extend(rows.map(|row| Found {
+                agent: OWN,
+                row,
+                is_subagent: false,
+            }));
         }
         for agent in AGENTS.iter().filter(|agent| is_wanted(agent.name)) {
-            found.extend(self.rows(agent).into_iter().map(|row| Found {
-                agent: agent.name,
-                row,
-            }));
+            found.extend(self.rows(agent));
         }
         if let Some(folder) = folder {
             let project = project_of(folder);
@@ -78,26 +83,30 @@ impl Finder {
     }
 
     /// Returns what a list tells of the sessions of another agent.
-    fn rows(&self, agent: &Agent) -> Vec<SessionRow> {
+    fn rows(&self, agent: &Agent) -> Vec<Found> {
+        let found = |row, is_subagent| Found {
+            agent: agent.name,
+            row,
+            is_subagent,
+        };
         let files = agent.files(&self.environment);
-        let rows = files.iter().filter_map(|file| match opencode::read(file) {
-            Ok(Some(bytes)) => row_of(file, |_| decode(bytes)),
-            _ => {
-                let mut row = row_of(file, decode)?;
-                row.name = row.name.or_else(|| subagent_name(file));
-                Some(row)
-            }
+        let rows = files.iter().filter_map(|file| {
+            let mut row = match documents::read(file) {
+                Ok(Some(bytes)) => row_of(file, |_| decode(bytes)),
+                _ => row_of(file, decode),
+            }?;
+            row.name = row.name.or_else(|| subagent_name(file));
+            Some(found(row, is_subagent(agent.name, file)))
         });
-        let rows: Vec<SessionRow> = rows.collect();
-        #[cfg(feature = "opencode-db")]
+        let rows: Vec<Found> = rows.collect();
+        #[cfg(feature = "databases")]
         let rows = {
             // Where a session is in both, the database has it in full.
             let databases = agent.databases(&self.environment).into_iter();
-            let mut kept: Vec<SessionRow> = databases
-                .flat_map(|path| opencode::rows(&path, decode))
-                .collect();
-            let is_new = |row: &SessionRow| !kept.iter().any(|known| known.id == row.id);
-            let others: Vec<SessionRow> = rows.into_iter().filter(is_new).collect();
+            let databases = databases.flat_map(|path| database::rows(&path, decode));
+            let mut kept: Vec<Found> = databases.map(|(row, child)| found(row, child)).collect();
+            let is_new = |found: &Found| !kept.iter().any(|known| known.row.id == found.row.id);
+            let others: Vec<Found> = rows.into_iter().filter(is_new).collect();
             kept.extend(others);
             kept
         };
@@ -119,8 +128,7 @@ impl Finder {
         let (agent, id) = agent_and_id(name);
         if id == "newest" {
             let mut newest = self.list(agent, Some(folder))?.into_iter();
-            let newest =
-                newest.find(|found| !is_subagent(Path::new(found.row.locator.as_os_str())));
+            let newest = newest.find(|found| !found.is_subagent);
             let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
             return newest
                 .ok_or_else(|| unknown(format!("no session{of_agent} works in this project")));
@@ -170,15 +178,24 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
     Some(decode_bytes(lines).tree)
 }
 
-/// Returns whether a file is of a subagent of Claude Code, which works for another session.
-fn is_subagent(path: &Path) -> bool {
-    path.parent()
-        .is_some_and(|folder| folder.ends_with("subagents"))
+/// Returns whether a file is of a subagent, which works for another session.
+fn is_subagent(agent: &str, path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let folder = path.parent().unwrap_or(path);
+    match agent {
+        // Older versions kept them next to the sessions, newer ones also deeper, in those of workflows.
+        "claude" => name.starts_with("agent-") || folder.ends_with("subagents"),
+        "gemini" => folder
+            .parent()
+            .is_some_and(|above| above.ends_with("chats")),
+        "cline" => name.split('.').next() != folder.file_name().and_then(|name| name.to_str()),
+        _ => false,
+    }
 }
 
 /// Returns what a subagent was started for, which Claude Code writes next to its session.
 fn subagent_name(path: &Path) -> Option<String> {
-    let file = Some(path.with_extension("meta.json")).filter(|_| is_subagent(path))?;
+    let file = Some(path.with_extension("meta.json")).filter(|_| is_subagent("claude", path))?;
     let is_short = file.metadata().ok()?.len() <= BEGINNING;
     let bytes = is_short.then(|| std::fs::read(file).ok()).flatten()?;
     let about: serde_json::Value = serde_json::from_slice(&bytes).ok()?;

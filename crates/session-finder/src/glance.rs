@@ -42,7 +42,7 @@ pub fn glance(path: &Path) -> Option<Glance> {
     if bytes.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
         return None;
     }
-    let is_document = format == Some(Format::GeminiCli) && path.extension()? == "json";
+    let is_document = path.extension().is_some_and(|end| end == "json");
     if is_document {
         let is_cut = is_whole && bytes.trim_ascii_end().last() != Some(&b'}');
         return Some(Glance {
@@ -83,7 +83,8 @@ fn marker(format: Option<Format>) -> Option<&'static [u8]> {
         Some(Format::ClaudeCode) => b"\"subtype\":\"compact_boundary\"",
         Some(Format::Codex) => b"\"type\":\"compacted\"",
         Some(Format::QwenCode) => b"\"subtype\":\"chat_compression\"",
-        Some(Format::GeminiCli | Format::Opencode) => return None,
+        Some(Format::Copilot) => b"\"type\":\"session.compaction_complete\"",
+        Some(_) => return None,
     })
 }
 

@@ -28,15 +28,18 @@
 
 mod agents;
 mod bytes;
+#[cfg(feature = "databases")]
+mod database;
+mod documents;
 mod finder;
 mod foreign;
 mod glance;
-pub mod opencode;
 mod project;
 mod prompts;
 
 pub use agents::{AGENTS, Agent, Environment, OWN, agent_of_client, session_of_subagent};
 pub use bytes::{Bytes, IN_MEMORY, IsCancelled};
+pub use documents::read as read_document;
 pub use finder::{Finder, Found, session_name};
 pub use foreign::{Converted, ReadAs, convert, open, refusal, refuse, resemblance};
 pub use glance::{Glance, glance};

@@ -2,7 +2,7 @@
 
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, AssistantMessage, Block, CompactionDraft, Content, EntryDraft, FirstKept,
+    AgentMessage, AssistantMessage, Block, CompactionDraft, Content, Cost, EntryDraft, FirstKept,
     MessageDraft, StopReason, Timestamp, Usage,
 };
 
@@ -16,6 +16,7 @@ pub(crate) struct Answer {
     pub provider: String,
     pub model: String,
     pub usage: Option<Usage>,
+    pub cost: Option<Cost>,
     pub stop: Option<StopReason>,
     pub error: Option<String>,
     pub at: Option<Timestamp>,
@@ -40,7 +41,11 @@ impl Answer {
             error_message: self.error,
             timestamp: self.at,
         };
-        Ok(MessageDraft::new(AgentMessage::Assistant(message))?)
+        let draft = MessageDraft::new(AgentMessage::Assistant(message))?;
+        Ok(match self.cost {
+            Some(cost) => draft.with_cost(cost),
+            None => draft,
+        })
     }
 }
 
@@ -63,14 +68,14 @@ pub(crate) fn is_blank(blocks: &[Block]) -> bool {
 
 /// Returns a compaction of another program.
 pub(crate) fn compaction(
-    summary: String,
+    summary: &str,
     first_kept: FirstKept,
     tokens_before: u64,
     details: Option<RawJson>,
     preserve_data: Option<RawJson>,
 ) -> EntryDraft {
     EntryDraft::Compaction(Box::new(CompactionDraft {
-        summary,
+        summary: summary.to_owned(),
         short_summary: None,
         first_kept,
         tokens_before,

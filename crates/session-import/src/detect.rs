@@ -29,6 +29,9 @@ pub fn detect(head: &[u8]) -> Option<Format> {
         let Some(object) = Members::parse(line.trim()) else {
             continue;
         };
+        if is_record(Format::Copilot, &object) {
+            return Some(Format::Copilot);
+        }
         if is_native(&object) {
             return None;
         }
@@ -152,7 +155,11 @@ fn is_record(format: Format, object: &Members<'_>) -> bool {
             let is_metadata = has("sessionId") && has("projectHash");
             is_metadata || (kind == "gemini" && has("id") && has("content"))
         }
-        Format::Opencode => false,
+        Format::Copilot => {
+            // The others have no dot in their types.
+            kind.contains('.') && has("id") && has("timestamp") && object.object("data").is_some()
+        }
+        Format::Opencode | Format::Cline | Format::Goose | Format::Crush => false,
     }
 }
 
@@ -166,13 +173,22 @@ fn document(text: &str) -> Option<Format> {
         .chars()
         .filter(|letter| !letter.is_whitespace())
         .collect();
-    let is_export = squeezed.starts_with("{\"info\":{") && squeezed.contains("\"id\":\"ses_");
-    if is_export {
+    let has = |parts: &[&str]| parts.iter().all(|part| squeezed.contains(part));
+    if squeezed.starts_with("{\"info\":{") && has(&["\"id\":\"ses_"]) {
         return Some(Format::Opencode);
     }
+    if squeezed.starts_with("{\"crush\":{") {
+        return Some(Format::Crush);
+    }
+    if squeezed.starts_with("{\"id\":\"") && has(&["\"working_dir\":"]) {
+        return Some(Format::Goose);
+    }
+    if has(&["\"agent\":\"", "\"sessionId\":\"", "\"updated_at\":\""]) {
+        return Some(Format::Cline);
+    }
     let first = text.lines().next().and_then(Members::parse);
-    let is_chat = first.is_none() && squeezed.contains("\"projectHash\":");
-    (is_chat && squeezed.contains("\"sessionId\":")).then_some(Format::GeminiCli)
+    let is_chat = first.is_none() && has(&["\"projectHash\":", "\"sessionId\":"]);
+    is_chat.then_some(Format::GeminiCli)
 }
 
 /// Returns the format of a file whose first line is longer than what is known of it.

@@ -15,16 +15,28 @@ pub enum Format {
     GeminiCli,
     /// What `opencode export` prints: one JSON document.
     Opencode,
+    /// Logs of Copilot CLI: JSON lines in `~/.copilot/session-state`.
+    Copilot,
+    /// Messages of Cline: one JSON document in `~/.cline/data/sessions`.
+    Cline,
+    /// What `goose session export --format json` prints: one JSON document.
+    Goose,
+    /// A session of crush's database, as one JSON document.
+    Crush,
 }
 
 impl Format {
     /// Every format, in the order in which they are tried.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 9] = [
         Self::ClaudeCode,
         Self::Codex,
         Self::QwenCode,
         Self::GeminiCli,
         Self::Opencode,
+        Self::Copilot,
+        Self::Cline,
+        Self::Goose,
+        Self::Crush,
     ];
 
     /// Returns the name for people.
@@ -35,6 +47,10 @@ impl Format {
             Self::QwenCode => "qwen-code",
             Self::GeminiCli => "gemini-cli",
             Self::Opencode => "opencode export",
+            Self::Copilot => "Copilot CLI",
+            Self::Cline => "Cline",
+            Self::Goose => "goose",
+            Self::Crush => "crush",
         }
     }
 
@@ -46,6 +62,10 @@ impl Format {
             Self::QwenCode => "qwen-code",
             Self::GeminiCli => "gemini-cli",
             Self::Opencode => "opencode",
+            Self::Copilot => "copilot",
+            Self::Cline => "cline",
+            Self::Goose => "goose",
+            Self::Crush => "crush",
         }
     }
 }

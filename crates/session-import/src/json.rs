@@ -1,6 +1,7 @@
 //! Values of other agents' records: objects in texts, and usage.
 
 use session_model::Usage;
+use session_model::json::Members;
 use session_model::json::RawJson;
 
 /// Returns the raw value that a text spells, if it is an object.
@@ -18,6 +19,18 @@ pub(crate) fn raw_of(value: &serde_json::Value) -> Option<RawJson> {
 pub(crate) fn inclusive_usage(prompt: u64, cached: u64, written: u64, output: u64) -> Usage {
     let input = prompt.saturating_sub(cached).saturating_sub(written);
     usage(input, output, cached, written)
+}
+
+/// Returns usage, whose prompt tokens include the cached ones.
+pub(crate) fn cased_usage(usage: &Members<'_>) -> Usage {
+    let [input, output, read, written] = [
+        "inputTokens",
+        "outputTokens",
+        "cacheReadTokens",
+        "cacheWriteTokens",
+    ]
+    .map(|key| usage.count(key).unwrap_or(0));
+    inclusive_usage(input, read, written, output)
 }
 
 /// Returns usage of parts that do not overlap.

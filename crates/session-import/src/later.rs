@@ -193,6 +193,7 @@ impl ReadLater {
                 .map(|[input, output, read, written]| usage_of(input, output, read, written)),
             stop: message.stop.map(|stop| StopReason::from_name(&stop)),
             error: None,
+            cost: None,
             at: message.timestamp.map(Timestamp::from_millis),
         };
         Some(EntryDraft::Message(Box::new(answer.draft().ok()?)))
@@ -206,7 +207,7 @@ impl ReadLater {
             Format::ClaudeCode => claude::read_result(text, block, &mut ignored),
             Format::Codex => Some(codex::read_result(text, &mut ignored)),
             Format::QwenCode => qwen::read_result(text, block),
-            Format::GeminiCli | Format::Opencode => None,
+            _ => None,
         };
         let call = PendingCall {
             id: message.tool_call_id.into_owned(),

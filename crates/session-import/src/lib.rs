@@ -28,9 +28,13 @@
 
 mod answers;
 mod claude;
+mod cline;
 mod codex;
 mod content;
 mod context_sizes;
+mod conversation;
+mod copilot;
+mod crush;
 mod detect;
 mod emitter;
 mod error;
@@ -38,6 +42,7 @@ mod examine;
 mod export;
 mod format;
 mod gemini;
+mod goose;
 mod ids;
 mod input;
 mod json;
@@ -139,5 +144,9 @@ fn write(
         Format::QwenCode => qwen::import(input, origin, out),
         Format::GeminiCli => gemini::import(input, origin, out),
         Format::Opencode => opencode::import(input, origin, out),
+        Format::Copilot => copilot::import(input, origin, out),
+        Format::Cline => cline::import(input, origin, out),
+        Format::Goose => goose::import(input, origin, out),
+        Format::Crush => crush::import(input, origin, out),
     }
 }

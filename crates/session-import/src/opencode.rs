@@ -229,13 +229,12 @@ impl Writer<'_, '_> {
         if let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) {
             self.context_tokens = tokens.total_tokens;
         }
-        let cost: Option<f64> = info
-            .raw("cost")
-            .and_then(|raw| serde_json::from_str(raw).ok());
-        let draft = answer.draft()?.with_cost(Cost {
-            total: cost.unwrap_or(0.0),
+        let total = info.raw("cost").and_then(|raw| raw.parse().ok());
+        answer.cost = Some(Cost {
+            total: total.unwrap_or(0.0),
             ..Cost::default()
         });
+        let draft = answer.draft()?;
         let (first, last) = self.emitter.answer(&message.id, place, draft, results)?;
         self.leaf = last;
         Ok(Some(first))
@@ -279,7 +278,7 @@ impl Writer<'_, '_> {
             written.iter().flatten().next().cloned()
         });
         let kept = kept.map_or(FirstKept::None, FirstKept::Entry);
-        let draft = compaction(summary, kept, self.context_tokens, None, None);
+        let draft = compaction(&summary, kept, self.context_tokens, None, None);
         self.leaf = self.emitter.write(&message.id, &place, &draft)?;
         Ok(Some(self.leaf.clone()))
     }

@@ -56,7 +56,7 @@ impl<'de> Visitor<'de> for Members<'_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
-                "messages" => map.next_value_seed(Messages(&mut *self.0))?,
+                "messages" | "conversation" => map.next_value_seed(Messages(&mut *self.0))?,
                 _ => {
                     let value: &RawValue = map.next_value()?;
                     self.0.members.push((key, value.get()));

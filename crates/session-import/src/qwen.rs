@@ -308,7 +308,7 @@ impl Bodies<'_> {
         }
         let details = details(payload.raw("info"));
         let tokens = info.count("originalTokenCount").unwrap_or(0);
-        let draft = compaction(texts.join("\n\n"), FirstKept::None, tokens, details, None);
+        let draft = compaction(&texts.join("\n\n"), FirstKept::None, tokens, details, None);
         place.parent = emitter.write(head.uuid(), &place, &draft)?;
         let mut ends = None;
         add_end(&mut ends, place.parent.clone());

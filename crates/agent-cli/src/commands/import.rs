@@ -16,9 +16,9 @@ use crate::stores::session_path;
 use crate::ui::{clean, heading, row};
 use session_finder::{Bytes, Converted, convert};
 
-/// Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new session.
+/// Write a session of another agent as a new session.
 ///
-/// The format is told by the content. Of opencode, what `opencode export` prints is read. The same file gives the same
+/// The format is told by the content. The same file gives the same
 /// session each time. The report says what was mapped, skipped and lost.
 #[derive(Debug, Args)]
 pub struct ImportArgs {

@@ -72,7 +72,7 @@ Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 not
 to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
 
 A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Commands that
-only read take sessions of Claude Code, Codex, qwen-code, gemini-cli and opencode too.
+only read take sessions of other agents too.
 Nothing is changed unless --in-place is given; --out writes a copy and never overwrites.";
 
 /// A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them, branch

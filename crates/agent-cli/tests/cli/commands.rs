@@ -98,8 +98,7 @@ fn help() {
                    newest compaction
       pin          Keep a text or an entry verbatim through every compaction; list and remove such pins
       migrate      Write a session of version 1 or 2 as version 3
-      import       Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new
-                   session
+      import       Write a session of another agent as a new session
       export       Write a session as one page for a browser, or so that pi, Codex or opencode resumes
                    it
       doctor       Read every line of a session and report all damage
@@ -247,7 +246,7 @@ fn help() {
     to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
 
     A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Commands that
-    only read take sessions of Claude Code, Codex, qwen-code, gemini-cli and opencode too.
+    only read take sessions of other agents too.
     Nothing is changed unless --in-place is given; --out writes a copy and never overwrites.
     ");
     assert_snapshot!(help(&["help", "compact"]), @"

@@ -122,19 +122,43 @@ fn folders_are_those_that_the_variables_of_agents_name() {
     home.session("moved/.gemini/tmp/x/chats/one.jsonl", "0192-aa", "work");
     home.session("run/projects/x/chats/two.jsonl", "0192-bb", "work");
     home.session(".mine/agent/sessions/x/three.jsonl", "0192-cc", "work");
+    let copilot = r#"{"type":"session.start","data":{"sessionId":"0192-dd","context":{"cwd":"/work"}},"id":"e","timestamp":"2026-01-01T00:00:00.000Z","parentId":null}"#;
+    let cline = r#"{"version":1,"updated_at":"2026-01-01T00:00:00.000Z","agent":"lead","sessionId":"0192-ee","messages":[{"id":"m","role":"user","content":[]}]}"#;
+    let about = r#"{"cwd":"/work","metadata":{"title":"Parser"}}"#;
+    for (path, text) in [
+        ("co/session-state/x/events.jsonl", copilot),
+        ("cl/data/sessions/c/c.messages.json", cline),
+        ("cl/data/sessions/c/c.json", about),
+        ("cl/data/sessions/c/sub.messages.json", cline),
+    ] {
+        let path = home.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
     let finder = home.finder_with(|name| match name {
         "GEMINI_CLI_HOME" => Some("moved".into()),
         "QWEN_RUNTIME_DIR" => Some("run".into()),
         "QWEN_HOME" => Some("elsewhere".into()),
         "PI_CONFIG_DIR" => Some(".mine".into()),
+        "COPILOT_HOME" => Some("co".into()),
+        "CLINE_DIR" => Some("cl".into()),
         _ => None,
     });
+    let newest = finder.named("cline:newest", Path::new("/work")).unwrap();
+    assert_eq!(newest.row.name.as_deref(), Some("Parser"));
     let found = finder.list(None, None).unwrap().into_iter();
     let mut found: Vec<String> = found
         .map(|found| format!("{} {}", found.agent, found.row.id))
         .collect();
     found.sort();
-    assert_eq!(found, ["gemini 0192-aa", "omp 0192-cc", "qwen 0192-bb"]);
+    let ids = [
+        "cline 0192-ee",
+        "cline 0192-ee",
+        "copilot 0192-dd",
+        "gemini 0192-aa",
+    ];
+    assert_eq!(found[..4], ids);
+    assert_eq!(found[4..], ["omp 0192-cc", "qwen 0192-bb"]);
 }
 
 #[test]
@@ -146,7 +170,15 @@ fn subagents_are_found_by_id_and_are_never_the_newest() {
     let about = r#"{"agentType":"Explore","description":"find callers"}"#;
     fs::write(home.path(subagent).with_extension("meta.json"), about).unwrap();
     touch(&home.path(".claude/projects/x/s.jsonl"), 1000);
+    for other in [
+        ".claude/projects/x/agent-a2.jsonl",
+        ".claude/projects/x/s/subagents/workflows/w/agent-a3.jsonl",
+        ".gemini/tmp/x/chats/s/sub.jsonl",
+    ] {
+        home.session(other, "0193-aa", "work");
+    }
     assert_eq!(home.named("newest", "work"), "claude 0192-aa");
+    assert_eq!(home.named("claude:newest", "work"), "claude 0192-aa");
     assert_eq!(home.named("agent-a1", "work"), "claude agent-a1");
     let found = home.finder().named("agent-a1", &home.path("work")).unwrap();
     assert_eq!(found.row.name.as_deref(), Some("Explore: find callers"));

@@ -32,7 +32,11 @@ pub(super) fn user_parts(
 }
 
 /// Returns a text or an image; anything else is counted as lost.
-fn plain_block(report: &mut ImportReport, block: &Members<'_>, of: &str) -> Option<Block> {
+pub(crate) fn plain_block(
+    report: &mut ImportReport,
+    block: &Members<'_>,
+    of: &str,
+) -> Option<Block> {
     let kind = block.text("type").unwrap_or_default();
     let source = block.object("source").unwrap_or_default();
     match (kind.as_str(), source.text("data")) {
@@ -46,6 +50,27 @@ fn plain_block(report: &mut ImportReport, block: &Members<'_>, of: &str) -> Opti
             None
         }
     }
+}
+
+/// Returns a block of an answer; a call has the id `call`.
+pub(crate) fn answer_block(block: &Members<'_>, id: Option<String>) -> Option<Block> {
+    let text = |key| block.text(key).unwrap_or_default();
+    Some(match &*text("type") {
+        "text" => Block::text(text("text")),
+        "thinking" => Block::thinking(text("thinking"), block.filled("signature")),
+        "redacted_thinking" => {
+            let mut redacted = Block::thinking(String::new(), block.filled("data"));
+            if let Block::Thinking(block) = &mut redacted {
+                block.redacted = true;
+            }
+            redacted
+        }
+        "tool_use" => {
+            let arguments = block.raw("input").and_then(json::raw_object);
+            Block::call(id?, text("name"), arguments)
+        }
+        _ => return None,
+    })
 }
 
 pub(super) fn result_blocks(report: &mut ImportReport, block: &Members<'_>) -> Vec<Block> {

@@ -145,11 +145,11 @@ impl Bodies<'_> {
                 details,
                 from_extension: true,
             })),
-            Kept::None => compaction(text, FirstKept::None, tokens, details, None),
+            Kept::None => compaction(&text, FirstKept::None, tokens, details, None),
             Kept::From(unit) => {
                 let kept = written[*unit].clone();
                 let kept = kept.map_or(FirstKept::None, |(first, _)| FirstKept::Entry(first));
-                compaction(text, kept, tokens, details, None)
+                compaction(&text, kept, tokens, details, None)
             }
         };
         let id = emitter.write(list[summary].uuid(), place, &draft)?;

@@ -13,6 +13,7 @@ use crate::input::Input;
 use crate::report::ImportReport;
 use crate::threads::{Units, write_units};
 
+pub(crate) use blocks::{answer_block, plain_block};
 use body::Bodies;
 pub(crate) use body::{read_answer, read_result};
 

@@ -3,9 +3,8 @@
 use session_model::json::{Members, string};
 use session_model::{Block, StopReason, Usage};
 
-use super::blocks::{stop_reason, usage_of};
+use super::blocks::{answer_block, stop_reason, usage_of};
 use crate::emitter::PendingCall;
-use crate::json;
 use crate::report::ImportReport;
 
 /// What one line of an answer adds to it.
@@ -67,31 +66,11 @@ impl Part {
                 other => report.lose(&format!("block of an answer: {other}")),
             }
             if wanted {
-                part.blocks.extend(part.block(&kind, &block));
+                let id = part.calls.last().map(|call| call.id.clone());
+                part.blocks.extend(answer_block(&block, id));
             }
         }
         part
-    }
-
-    fn block(&self, kind: &str, block: &Members<'_>) -> Option<Block> {
-        let text = |key| block.text(key).unwrap_or_default();
-        Some(match kind {
-            "text" => Block::text(text("text")),
-            "thinking" => Block::thinking(text("thinking"), block.filled("signature")),
-            "redacted_thinking" => {
-                let mut redacted = Block::thinking(String::new(), block.filled("data"));
-                if let Block::Thinking(block) = &mut redacted {
-                    block.redacted = true;
-                }
-                redacted
-            }
-            "tool_use" => {
-                let made = self.calls.last()?.clone();
-                let arguments = block.raw("input").and_then(json::raw_object);
-                Block::call(made.id, made.name, arguments)
-            }
-            _ => return None,
-        })
     }
 }
 

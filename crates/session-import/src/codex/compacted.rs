@@ -64,7 +64,7 @@ impl Mapper<'_, '_> {
         let kept = message.as_ref().and_then(|_| self.kept(&raw_items));
         let is_kept = kept.is_some();
         let kept = kept.map_or(FirstKept::None, FirstKept::Entry);
-        let draft = compaction(summary, kept, tokens, details, preserved);
+        let draft = compaction(&summary, kept, tokens, details, preserved);
         self.leaf = self.emitter.write("", &self.place(at), &draft)?;
         if is_kept {
             return Ok(());

@@ -145,8 +145,10 @@ pub fn examine(format: Format, input: &Input) -> Result<Examined, ImportError> {
         Format::ClaudeCode => threaded::examine(&threaded::CLAUDE, input),
         Format::QwenCode => threaded::examine(&threaded::QWEN, input),
         Format::Codex => codex::examine(input),
-        Format::GeminiCli => document::examine_chat(input),
-        Format::Opencode => document::examine(input),
+        Format::GeminiCli | Format::Copilot => document::examine_chat(input),
+        Format::Opencode | Format::Cline | Format::Goose | Format::Crush => {
+            document::examine(input)
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn write_history(
                 let blocks = content(&mut emitter, &message);
                 let summary = blocks.into_iter().filter_map(text_of);
                 let summary = summary.collect::<Vec<_>>().join("\n\n");
-                let draft = compaction(summary, kept, 0, None, None);
+                let draft = compaction(&summary, kept, 0, None, None);
                 let id = emitter.write(&node.id, &place, &draft)?;
                 Some((id.clone(), id))
             }

@@ -7,7 +7,7 @@ use session_import::{Format, ImportError, ImportReport, Input, Origin, detect, i
 use session_model::{AgentMessage, Decoded, DiagnosticKind, EntryBody, decode_bytes};
 
 /// Every fixture of JSON lines.
-const LINES: [&str; 8] = [
+const LINES: [&str; 9] = [
     "claude-compaction.jsonl",
     "claude-branches.jsonl",
     "codex-legacy.jsonl",
@@ -16,6 +16,7 @@ const LINES: [&str; 8] = [
     "qwen-compression.jsonl",
     "qwen-fork.jsonl",
     "gemini-journal.jsonl",
+    "copilot-compaction.jsonl",
 ];
 
 fn import_bytes(format: Format, bytes: Vec<u8>) -> Result<(Decoded, ImportReport), ImportError> {
@@ -74,7 +75,13 @@ fn a_session_cut_at_any_line_is_imported_up_to_there() {
 
 #[test]
 fn a_document_cut_anywhere_has_the_messages_before_the_cut() {
-    for (name, least) in [("gemini-document.json", 2), ("opencode-revert.json", 8)] {
+    for (name, least) in [
+        ("gemini-document.json", 2),
+        ("opencode-revert.json", 8),
+        ("cline-compaction.json", 8),
+        ("goose-export.json", 8),
+        ("crush-session.json", 8),
+    ] {
         let bytes = Fixture::named(name).bytes;
         let format = detect(&bytes).expect("a known format");
         let mut most = 0;
@@ -114,7 +121,7 @@ fn a_damaged_line_costs_that_line_alone() {
 
 #[test]
 fn every_text_of_the_user_occurs_once() {
-    let expected: [(&str, &[&str]); 10] = [
+    let expected: [(&str, &[&str]); 14] = [
         (
             "claude-compaction.jsonl",
             &["read both files", "kept question", "after compaction"],
@@ -174,6 +181,25 @@ fn every_text_of_the_user_occurs_once() {
             "opencode-revert.json",
             &["first question", "second question", "undone question"],
         ),
+        (
+            "copilot-compaction.jsonl",
+            &[
+                "USETOOL please read a.txt",
+                "second question",
+                "third question after compaction",
+            ],
+        ),
+        (
+            "cline-compaction.json",
+            &[
+                "USETOOL please read a.txt",
+                "second question",
+                "USETOOL third question",
+                "question after compaction",
+            ],
+        ),
+        ("goose-export.json", &["read a.txt", "what does it say?"]),
+        ("crush-session.json", &["read a.txt", "and now?"]),
     ];
     for (name, texts) in expected {
         let bytes = Fixture::named(name).bytes;

@@ -287,3 +287,91 @@ fn opencode_keeps_what_was_undone_as_a_branch() {
     duplicates 0, interrupted 1, usage 600+300+120>90
     "#);
 }
+
+#[test]
+fn copilot_cli_keeps_what_the_user_said_through_a_compaction() {
+    insta::assert_snapshot!(check(&Fixture::named("copilot-compaction.jsonl")), @r#"
+    session 674d4e50-66e5-43c3-a943-6bc601754bb4 in "/work"
+     00000001 (agent-cli/import) {"bytes":12484,"contextWindow":128000,"id":"674d4e50-66e5...
+     00000002 [copilot/added] <current_datetime>2026-11-28T16:16:19.802+00:00</current_...
+     0b18b2de-dba9-455b-9775-4ed0ad5f011b user USETOOL please read a.txt
+     19fb1912-c50a-4e2b-8c0d-d559316b2037 assistant bash({"command":"cat a.txt","description":"show"})
+     00000005 toolResult lamp
+     6348225c-598b-4410-843e-7d4a47e57522 assistant It says lamp.
+     00000007 [copilot/added] <current_datetime>2026-11-28T16:16:22.578+00:00</current_...
+     6e6fd025-1c53-4988-b48d-02b24b278a35 user second question
+     55240a33-3856-43aa-9c91-9f2d8329319d assistant Answer to: 11-28T16:16:22.578+00:00</current_datetime>
+     0000000a usage compaction 13367
+    *f931fbad-9e9a-4077-a653-f37bd5538ce9 compaction keeps f931fbad-9e9a-4077-a653-f37bd5538ce9 before 10456: Answer to: l one before responding: respond only with the...
+    *0000000c [agent-cli/import] USETOOL please read a.txt
+    *0000000d [agent-cli/import] second question
+    *0000000e [copilot/added] <current_datetime>2026-11-28T16:18:16.714+00:00</current_...
+    *ec37b3b3-f602-46e3-9dfd-9b8fe9ec5fb9 user third question after compaction
+    *faed25c6-2939-42c3-9e97-f618265a6581 assistant Answer to: 14+00:00</current_datetime>
+    skipped: {"model.messages_snapshot": 1, "session.shutdown": 4, "system.message": 2}
+    duplicates 0, interrupted 0, usage 61643+0+0>100
+    "#);
+}
+
+#[test]
+fn cline_keeps_the_messages_that_its_compaction_names() {
+    insta::assert_snapshot!(check(&Fixture::named("cline-compaction.json")), @r#"
+    session 1795882709427_t78cn in "/work"
+     00000001 (agent-cli/import) {"bytes":6467,"id":"1795882709427_t78cn","losses":{},"pat...
+     00000002 name Some("USETOOL please read a.txt")
+     79b5efac-0a6e-4991-ade3-6bd366d30394 user USETOOL please read a.txt
+     msg_t19-pUn4 assistant run_commands({"commands":["cat a.txt"]})
+     00000005 toolResult [{"query": "cat a.txt", "result": "lamp\n", "success": tr...
+     msg_MkmNYKU8 assistant It says lamp.
+     f79ea2c4-db4b-4bf2-b432-75c9790a7419 user second question
+    *msg_Q3koTMre assistant Answer to: second question
+    *2c26ce72-2a29-4326-9b12-c155765041af user USETOOL third question
+    *msg_y0noZfRb assistant run_commands({"commands":["cat a.txt"]})
+    *0000000b toolResult [{"query": "cat a.txt", "result": "lamp\n", "success": tr...
+    *msg_ZKeK6Hc1 assistant It says lamp.
+    *0000000d compaction keeps msg_Q3koTMre before 778: Answer to:
+    *2c626c89-913b-409b-9f03-562e95c1adb5 user question after compaction
+    *msg_84xoZfwt assistant Answer to: question after compaction
+    duplicates 0, interrupted 0, usage 33275+0+0>120
+    "#);
+}
+
+#[test]
+fn goose_has_a_summary_between_what_is_shown_and_what_is_sent() {
+    insta::assert_snapshot!(check(&Fixture::named("goose-export.json")), @r#"
+    session 20260101_1 in "/work"
+     00000001 (agent-cli/import) {"bytes":3025,"id":"20260101_1","losses":{},"path":"","sh...
+     00000002 name Some("Read a file")
+     m1 user read a.txt
+     m2 assistant look
+     00000005 toolResult lamp
+     00000006 toolResult! -32601: no such tool
+    *m7 compaction keeps m7 before 0: a.txt says lamp
+    *m8 [goose/agent_only] Your context was compacted.
+    *m9 user what does it say?
+    *m10 assistant lamp
+    *0000000b toolResult a.txt
+     0000000c usage session 940
+    skipped: {"answer without content": 1, "systemNotification": 1}
+    duplicates 1, interrupted 0, usage 900+0+0>40
+    "#);
+}
+
+#[test]
+fn crush_begins_anew_at_a_summary() {
+    insta::assert_snapshot!(check(&Fixture::named("crush-session.json")), @r#"
+    session 5f0c in "/work"
+     00000001 (agent-cli/import) {"bytes":2775,"id":"5f0c","losses":{},"path":"","sha256":...
+     00000002 name Some("Read a file")
+     m1 user read a.txt
+     m2 assistant look
+     00000005 toolResult lamp
+     m4 assistant It says lamp.
+    *m5 compaction keeps m5 before 0: a.txt was read
+    *00000008 [crush/shell_command] $ ls
+    *m6 user and now?
+    *m7 assistant view({"file_path":"a.txt"})
+    *0000000b toolResult! No result is recorded: the call was interrupted.
+    duplicates 0, interrupted 1, usage 700+0+0>30
+    "#);
+}

@@ -35,7 +35,7 @@ fn session(format: Format, texts: &[&str], more: Value) -> Option<Vec<u8>> {
             json!({ "sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00.000Z", "lastUpdated": "2026-01-01T00:00:00.000Z", "kind": "main" }),
             json!({ "id": "u1", "timestamp": "2026-01-01T00:00:00.000Z", "type": "user", "content": parts }),
         ],
-        Format::Opencode => return None,
+        _ => return None,
     };
     let place = usize::from(matches!(format, Format::Codex | Format::GeminiCli));
     if let (Some(record), Value::Object(more)) = (lines[place].as_object_mut(), more) {

@@ -276,7 +276,7 @@ impl State {
                 }
             },
         };
-        let Found { agent, row } = found;
+        let Found { agent, row, .. } = found;
         let what = format!("session {} of {agent}{guess}", clean(&row.id));
         Ok((row.locator.into(), quoted(&what)))
     }

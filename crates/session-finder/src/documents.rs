@@ -1,8 +1,5 @@
-//! Sessions of opencode where it keeps them: a tree of JSON files, or a database. Both become what `opencode export`
-//! prints.
-
-#[cfg(feature = "opencode-db")]
-mod database;
+//! Sessions that are not one file: opencode keeps old ones in a tree of JSON files, Cline writes files next to the
+//! messages, and opencode, goose and crush have databases. Each becomes one document.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,8 +18,8 @@ const ID: &str = "ses_";
 /// The longest file of the tree that is read, in bytes.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
-/// Returns the bytes of a session of opencode, if `path` names one: the file of its description in the tree of JSON
-/// files, or `DATABASE/ID`.
+/// Returns the document of a session, if `path` names one that is not one file: the description of one of opencode in the
+/// tree of JSON files, the messages of one of Cline, or `DATABASE/ID`.
 ///
 /// # Errors
 /// The database cannot be read, or several sessions are meant.
@@ -38,7 +35,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
             listed(path)?
         )));
     }
-    Ok(of_tree(path, &name))
+    Ok(of_tree(path, &name).or_else(|| of_cline(path, &name)))
 }
 
 fn is_database(path: &Path) -> bool {
@@ -50,21 +47,19 @@ fn is_database(path: &Path) -> bool {
     read.is_some_and(|read| read.is_ok()) && head == DATABASE
 }
 
-#[cfg(feature = "opencode-db")]
-pub use database::rows;
-#[cfg(feature = "opencode-db")]
-use database::{export as of_database, listed};
+#[cfg(feature = "databases")]
+use crate::database::{export as of_database, listed};
 
-#[cfg(not(feature = "opencode-db"))]
+#[cfg(not(feature = "databases"))]
 fn of_database(database: &Path, id: &str) -> Result<Vec<u8>, StoreError> {
     let id = clean(id);
     let reason = format!(
-        "a database of opencode, which this build does not read: build it with --features opencode-db, or run opencode export {id} > FILE and name FILE"
+        "a database, which this build does not read: build it with --features databases, or have the agent write the session to a file (opencode export {id}, goose session export --format json)"
     );
     Err(StoreError::session(database, reason))
 }
 
-#[cfg(not(feature = "opencode-db"))]
+#[cfg(not(feature = "databases"))]
 fn listed(database: &Path) -> Result<String, StoreError> {
     of_database(database, "ID").map(|_| String::new())
 }
@@ -94,15 +89,33 @@ fn of_tree(path: &Path, name: &str) -> Option<Vec<u8>> {
     found.sort_by(|one, other| one.0.cmp(&other.0));
     let messages: Vec<Value> = found.into_iter().map(|(_, message)| message).collect();
     Some(document(
+        "info",
         &info.to_string(),
         messages.iter().map(Value::to_string),
     ))
 }
 
-/// Returns the document that `opencode export` prints.
-fn document(info: &str, messages: impl Iterator<Item = String>) -> Vec<u8> {
+/// Returns the messages of a session of Cline, with the description of it and the compaction that are next to them.
+fn of_cline(path: &Path, name: &str) -> Option<Vec<u8>> {
+    let id = name.strip_suffix(".messages.json")?;
+    let is_short = path.metadata().ok()?.len() <= LONGEST;
+    let mut bytes = is_short.then(|| fs::read(path).ok()).flatten()?;
+    let end = bytes.trim_ascii_end().strip_suffix(b"}")?.len();
+    let more = [("session", ".json"), ("compaction", ".compaction.json")];
+    let more = more.map(|(member, end)| {
+        let value = json_file(&path.with_file_name(format!("{id}{end}")))?;
+        Some(format!(",\n\"{member}\":{value}"))
+    });
+    bytes.truncate(end);
+    bytes.extend(more.into_iter().flatten().collect::<String>().bytes());
+    bytes.extend(b"}\n");
+    Some(bytes)
+}
+
+/// Returns a document of a description, which is the member `name`, and messages.
+pub(crate) fn document(name: &str, info: &str, messages: impl Iterator<Item = String>) -> Vec<u8> {
     let messages = messages.collect::<Vec<_>>().join(",\n");
-    format!("{{\"info\":{info},\n\"messages\":[{messages}]}}\n").into_bytes()
+    format!("{{\"{name}\":{info},\n\"messages\":[{messages}]}}\n").into_bytes()
 }
 
 /// Returns the JSON files of a folder by name; links are not followed.
@@ -117,7 +130,7 @@ fn json_files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn json_file(path: &Path) -> Option<Value> {
+pub(crate) fn json_file(path: &Path) -> Option<Value> {
     let is_short = path.metadata().ok()?.len() <= LONGEST;
     let bytes = is_short.then(|| fs::read(path).ok()).flatten()?;
     serde_json::from_slice(&bytes).ok()
