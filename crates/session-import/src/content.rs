@@ -3,7 +3,7 @@
 use session_model::json::RawJson;
 use session_model::{
     AgentMessage, AssistantMessage, Block, CompactionDraft, Content, Cost, EntryDraft, FirstKept,
-    MessageDraft, StopReason, Timestamp, Usage,
+    MessageDraft, StopReason, Timestamp, Usage, unwrapped_summary,
 };
 
 use crate::error::ImportError;
@@ -75,7 +75,8 @@ pub(crate) fn compaction(
     preserve_data: Option<RawJson>,
 ) -> EntryDraft {
     EntryDraft::Compaction(Box::new(CompactionDraft {
-        summary: summary.to_owned(),
+        // Ours, exported and back, is not wrapped twice.
+        summary: unwrapped_summary(summary).to_owned(),
         short_summary: None,
         first_kept,
         tokens_before,

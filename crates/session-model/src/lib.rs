@@ -68,7 +68,7 @@ pub use head::{Header, StatedRole};
 pub use keys::{find_keys, looks_like_key};
 pub use llm::{
     LlmMessage, Wording, acknowledgement, convert_message, convert_to_llm, fence_for,
-    restore_frame, resumed,
+    restore_frame, resumed, unwrapped_summary,
 };
 pub use message::{
     AgentMessage, AssistantMessage, BashExecution, Block, Content, Cost, CustomMessage, ImageBlock,

@@ -118,6 +118,17 @@ fn compaction_text(summary: &str, wording: Wording) -> String {
     }
 }
 
+/// Returns the summary that a text as [`convert_message`] makes it of a compaction holds; another text is its own.
+pub fn unwrapped_summary(text: &str) -> &str {
+    let unwrapped = |wording| {
+        let frame = compaction_text("\0", wording);
+        let (before, behind) = frame.split_once('\0')?;
+        text.strip_prefix(before)?.strip_suffix(behind)
+    };
+    let found = unwrapped(Wording::Own).or_else(|| unwrapped(Wording::Pi));
+    found.unwrap_or(text)
+}
+
 #[derive(Template)]
 #[template(path = "restore-resume.md")]
 struct RestoreResume;

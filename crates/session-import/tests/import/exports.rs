@@ -389,7 +389,7 @@ fn session_of(items: &[Item]) -> Decoded {
             }
             Item::Compaction(kept) => {
                 let kept = begins.iter().rev().nth(*kept).or(begins.first());
-                let entry = json!({ "type": "compaction", "summary": "sum", "firstKeptEntryId": kept, "tokensBefore": 9 });
+                let entry = json!({ "type": "compaction", "summary": format!("sum {number}"), "firstKeptEntryId": kept, "tokensBefore": 9 });
                 add(false, &mut Vec::new(), entry);
             }
         }
@@ -430,6 +430,8 @@ fn branch(decoded: &Decoded) -> Vec<String> {
             EntryBody::CustomMessage(message) => {
                 format!("hidden {}", message.content.joined_text(" "))
             }
+            // Of several, the newest one is in all formats.
+            EntryBody::Compaction(compaction) if star == "*" => compaction.summary.clone(),
             _ => return None,
         };
         Some(format!("{star}{said}"))
