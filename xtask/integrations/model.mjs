@@ -1,4 +1,4 @@
-// A model on loopback that speaks Chat Completions, Responses and Messages. It answers from the request alone, so every
+// A model on loopback that answers Chat Completions, Responses, Messages and Gemini. It answers from the request alone, so every
 // peer gets the same story: a long answer with a fact in its middle, short answers, and a call of recall.
 import { createServer } from "node:http";
 
@@ -17,9 +17,17 @@ const SHORT = `Work goes on.\n${Array.from({ length: 20 }, (_, n) => line(n + 50
 const textOf = (content) =>
   typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? textOf(part.content ?? "")).join("\n");
 
+/** Returns a turn of Gemini's protocol. */
+function ofGemini({ role, parts }) {
+  const [calls, results] = ["functionCall", "functionResponse"].map((kind) => parts.map((part) => part[kind]).filter(Boolean));
+  const text = parts.map((part) => part.text ?? JSON.stringify(part.functionResponse?.response ?? "")).join("\n");
+  return { role: results.length > 0 ? "tool" : role === "model" ? "assistant" : "user", text, calls: calls.map(({ id }) => id), result: results[0]?.id };
+}
+
 /** Returns a request as `{ tools, turns }`; a turn is `{ role, text, calls, result }`, with the role `tool` for a result. */
-function read({ messages, input, tools = [] }) {
-  const names = tools.flatMap((tool) => (tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name]));
+function read({ messages, input, contents, tools = [] }) {
+  const names = tools.flatMap((tool) => (tool.functionDeclarations ?? tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name]));
+  if (contents) return { tools: names, turns: contents.map(ofGemini) };
   const turns = (messages ?? (typeof input === "string" ? [{ role: "user", content: input }] : input)).map((item) => {
     const isResult = item.role === "tool" || item.type?.endsWith("_output") || (Array.isArray(item.content) && item.content.some(({ type }) => type === "tool_result"));
     const calls = item.type === "function_call" ? [item.call_id] : (item.tool_calls ?? []).map(({ id }) => id);
@@ -35,6 +43,7 @@ function answerTo({ tools, turns }) {
   const recall = tools.find(([, name]) => /(^|_)recall$/.test(name));
   if (last.role === "tool") return { text: "Found." };
   if (asked.includes(QUESTION) && recall) return { call: recall, arguments: { queries: ["spare key walrus"] } };
+  if (asked.includes("<state_snapshot>")) return { text: `<state_snapshot>${SHORT}</state_snapshot>` };
   const isFirst = turns.every(({ role }) => role !== "assistant");
   return { text: asked.includes(INVENTORY) && isFirst && tools.length > 0 ? LONG : SHORT };
 }
@@ -66,6 +75,11 @@ const WIRES = {
       { type: "message_stop" },
     ].map((event) => [event.type, event]);
   },
+  ":streamGenerateContent": ({ text, call, arguments: args }, tokens, id) => {
+    const part = call ? { functionCall: { id, name: call[1], args } } : { text };
+    const usageMetadata = { promptTokenCount: tokens, candidatesTokenCount: 20, totalTokenCount: tokens + 20 };
+    return [[null, { candidates: [{ index: 0, content: { role: "model", parts: [part] }, finishReason: "STOP" }], usageMetadata }]];
+  },
   "/responses": ({ text, call, arguments: given }, tokens, id) => {
     const item = call
       ? { type: "function_call", id: `fc_${id}`, call_id: id, ...(call[0] && { namespace: call[0] }), name: call[1], arguments: JSON.stringify(given), status: "completed" }
@@ -88,7 +102,8 @@ export async function startModel() {
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk));
     request.on("end", () => {
-      const wire = Object.keys(WIRES).find((path) => request.url.split("?")[0].endsWith(path));
+      const url = request.url.split("?")[0].replace(":generateContent", ":streamGenerateContent");
+      const wire = Object.keys(WIRES).find((path) => url.endsWith(path));
       if (!wire || request.method !== "POST") return response.writeHead(404).end(`{"error":{"message":"no ${request.url} here"}}`);
       const bytes = Buffer.concat(chunks).toString();
       const body = JSON.parse(bytes);
@@ -97,6 +112,7 @@ export async function startModel() {
       const tokens = told.turns.at(-1)?.text.includes(FILL) && told.tools.length > 0 ? 99_000 : Math.ceil(bytes.length / 4);
       const events = WIRES[wire](answerTo(told), tokens, `call_${requests.length}`);
       if (process.env.MODEL_LOG) console.error(wire, JSON.stringify(told.turns.map(({ role, text }) => `${role}: ${text.slice(0, 60)}`)), JSON.stringify(told.tools.map(([, name]) => name)));
+      if (request.url.includes(":generateContent")) return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(events[0][1]));
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const [name, data] of events) {
         if (name) response.write(`event: ${name}\n`);

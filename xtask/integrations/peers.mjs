@@ -45,6 +45,8 @@ const codex = (place) => [place.installed("codex/node_modules/.bin/codex"), "exe
 const opencode = (place) => [place.installed(`opencode/node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`), "run", "-c", "--model", "mock/mock"];
 const qwen = (place) => [place.node, place.installed("qwen/node_modules/@qwen-code/qwen-code/cli-entry.js"), "--yolo", "-c", "-p"];
 
+const gemini = (place) => [place.node, place.installed("gemini/node_modules/@google/gemini-cli/bundle/gemini.js"), "--yolo", "--skip-trust", "--model", "mock"];
+
 const claude = (place) => [place.installed(`claude/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`), "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions", "-p"];
 
 const said = (content) => ({ type: "user", session_id: "", parent_tool_use_id: null, message: { role: "user", content } });
@@ -121,6 +123,19 @@ export const PEERS = {
     compact: (place) => place.dialogue([...qwen(place).slice(0, -1), "--input-format", "stream-json", "--output-format", "stream-json"], ["/compress", "Go on at last."].map(said), ({ type }) => type === "result"),
     taught: FACTS,
     session: linesOf(".qwen/projects", /"functionCall":/, /"functionResponse":/),
+  },
+  gemini: {
+    prepare(place) {
+      place.env = { GEMINI_API_KEY: "none", GOOGLE_GEMINI_BASE_URL: place.url.replace(/\/v1$/, "") };
+      // It compresses where a prompt begins with more than this share of a window of 1,048,576 tokens.
+      place.write(".gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } }, model: { compressionThreshold: 0.0019 }, privacy: { usageStatisticsEnabled: false } });
+    },
+    say: (place, text) => place.run([...gemini(place), ...(place.began ? ["-r", "latest"] : []), "-p", text].concat(((place.began = true), []))),
+    // The second prompt has compressed the answer to the first; the hook speaks before the third.
+    compact(place) {
+      return this.say(place, "Go on at last.");
+    },
+    taught: FACTS,
   },
   opencode: {
     prepare(place) {

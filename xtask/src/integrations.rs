@@ -9,7 +9,7 @@ use crate::run::{Outcome, debug_binary, output, root, succeed, target, without_s
 const PI: &[&str] = &["@earendil-works/pi-coding-agent@1.6.0"];
 
 /// What npm is given for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this machine.
-const PEERS: [(&str, &[&str]); 6] = [
+const PEERS: [(&str, &[&str]); 7] = [
     ("claude", &["@anthropic-ai/claude-code-PLATFORM@2.1.197"]),
     ("pi", PI),
     (
@@ -17,13 +17,14 @@ const PEERS: [(&str, &[&str]); 6] = [
         &[
             // Its models for speech and embeddings, a gigabyte.
             "--omit=optional",
-            "@oh-my-pi/pi-coding-agent@18.3.4",
-            "@oh-my-pi/pi-natives-PLATFORM@18.3.4",
+            "@oh-my-pi/pi-coding-agent@18.2.3",
+            "@oh-my-pi/pi-natives-PLATFORM@18.2.3",
             "@oven/bun-PLATFORM@1.3.14",
         ],
     ),
     ("codex", &["@openai/codex@0.171.0"]),
     ("qwen", &["@qwen-code/qwen-code@0.24.4"]),
+    ("gemini", &["@google/gemini-cli@0.61.0"]),
     ("opencode", &["opencode-PLATFORM@1.18.34"]),
 ];
 

@@ -4,6 +4,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::bytes::unpacked_beginning;
 #[cfg(feature = "databases")]
 use crate::database;
 use crate::documents;
-use crate::project::project_of;
+use crate::project::{project_of, project_root};
 
 /// A session that was found, and whose it is.
 #[derive(Debug, Clone)]
@@ -96,9 +97,16 @@ impl Finder {
                 _ => row_of(file, decode),
             }?;
             row.name = row.name.or_else(|| subagent_name(file));
+            if row.cwd.is_empty() {
+                row.cwd = project_root(file).unwrap_or_default();
+            }
             Some(found(row, is_subagent(agent.name, file)))
         });
-        let rows: Vec<Found> = rows.collect();
+        let mut rows: Vec<Found> = rows.collect();
+        // gemini-cli begins a file when it resumes, and continues in the one that was there.
+        let speaking = rows.iter().filter(|found| found.row.first_prompt.is_some());
+        let speaking: BTreeSet<String> = speaking.map(|found| found.row.id.clone()).collect();
+        rows.retain(|found| found.row.first_prompt.is_some() || !speaking.contains(&found.row.id));
         #[cfg(feature = "databases")]
         let rows = {
             // Where a session is in both, the database has it in full.

@@ -21,6 +21,14 @@ fn common_directory(folder: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
+/// Returns the folder that a session of gemini-cli works in, which stands in a file of a folder above it.
+pub(crate) fn project_root(session: &Path) -> Option<String> {
+    let folders = session.ancestors().skip(1).take(3);
+    folders
+        .map(|folder| folder.join(".project_root"))
+        .find_map(|file| line(&file))
+}
+
 /// Returns the first line of a small file.
 fn line(file: &Path) -> Option<String> {
     let is_small = file.metadata().ok()?.len() < 8192;

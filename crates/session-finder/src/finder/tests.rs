@@ -117,6 +117,26 @@ fn worktrees_of_a_repository_are_one_project() {
 }
 
 #[test]
+fn a_session_of_gemini_cli_works_where_the_file_next_to_its_chats_says() {
+    let home = Home::new();
+    for path in [".gemini/tmp/x/chats", "work"] {
+        fs::create_dir_all(home.path(path)).unwrap();
+    }
+    let head =
+        r#"{"sessionId":"0192-aa","projectHash":"h","startTime":"2026-01-01T00:00:00.000Z"}"#;
+    fs::write(home.path(".gemini/tmp/x/chats/one.jsonl"), head).unwrap();
+    let said = r#"{"id":"g1","timestamp":"2026-01-01T00:00:00.000Z","type":"user","content":[{"text":"fix"}]}"#;
+    let whole = format!("{head}\n{said}\n");
+    fs::write(home.path(".gemini/tmp/x/chats/two.jsonl"), whole).unwrap();
+    let root = format!("{}\n", home.path("work").display());
+    fs::write(home.path(".gemini/tmp/x/.project_root"), root).unwrap();
+    // Nothing was said in the other file of this session.
+    let found = home.finder().named("gemini:0192-aa", &home.path("work"));
+    assert!(found.unwrap().row.locator.as_path().ends_with("two.jsonl"));
+    assert_eq!(home.named("gemini:newest", "work"), "gemini 0192-aa");
+}
+
+#[test]
 fn folders_are_those_that_the_variables_of_agents_name() {
     let home = Home::new();
     home.session("moved/.gemini/tmp/x/chats/one.jsonl", "0192-aa", "work");

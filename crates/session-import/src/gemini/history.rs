@@ -52,6 +52,21 @@ pub(super) struct History {
     pub tip: Option<usize>,
     /// The newest node with each id.
     by_id: BTreeMap<String, usize>,
+    /// The ids of the conversation as the journal has it.
+    listed: Vec<String>,
+    /// What it was before a process that resumes began it anew: the whole conversation follows.
+    resumed: Option<Resumed>,
+}
+
+/// A conversation that may be taken up again.
+#[derive(Debug)]
+struct Resumed {
+    listed: Vec<String>,
+    current: Vec<usize>,
+    tip: Option<usize>,
+    by_id: BTreeMap<String, usize>,
+    /// How many nodes there were, before and behind what began it anew.
+    nodes: [usize; 2],
 }
 
 impl History {
@@ -86,7 +101,10 @@ impl History {
                 self.nodes[*node].span = message.span;
                 self.nodes[*node].says = message.says;
             }
-            None => self.add_message(message),
+            None => {
+                self.listed.push(message.id.clone());
+                self.add_message(message);
+            }
         }
     }
 
@@ -95,6 +113,8 @@ impl History {
         let node = self.by_id.get(id).copied();
         let place = node.and_then(|node| self.current.iter().position(|own| *own == node));
         self.truncate(place.unwrap_or(0));
+        let place = self.listed.iter().position(|own| own == id);
+        self.listed.truncate(place.unwrap_or(0));
     }
 
     fn truncate(&mut self, length: usize) {
@@ -111,6 +131,36 @@ impl History {
 
     /// Takes a whole new history.
     pub fn replace(&mut self, messages: &[Message]) {
+        let ids: Vec<String> = messages.iter().map(|message| message.id.clone()).collect();
+        let resumed = self.resumed.take();
+        let listed = std::mem::replace(&mut self.listed, ids);
+        if listed.len() > messages.len() && listed.starts_with(&self.listed) {
+            self.resumed = Some(Resumed {
+                listed,
+                current: self.current.clone(),
+                tip: self.tip,
+                by_id: self.by_id.clone(),
+                nodes: [self.nodes.len(); 2],
+            });
+        }
+        let resumed = resumed.filter(|before| self.listed.starts_with(&before.listed));
+        let Some(before) = resumed else {
+            self.take(messages);
+            if let Some(before) = &mut self.resumed {
+                before.nodes[1] = self.nodes.len();
+            }
+            return;
+        };
+        if before.nodes[1] == self.nodes.len() {
+            self.nodes.truncate(before.nodes[0]);
+        }
+        (self.current, self.tip, self.by_id) = (before.current, before.tip, before.by_id);
+        for message in &messages[before.listed.len()..] {
+            self.add_message(message);
+        }
+    }
+
+    fn take(&mut self, messages: &[Message]) {
         let known: Vec<Option<usize>> = messages
             .iter()
             .map(|message| {

@@ -124,6 +124,49 @@ fn gemini_cli_compresses_behind_the_session_context_and_gives_kept_messages_new_
 }
 
 #[test]
+fn gemini_cli_takes_up_a_compressed_session_when_it_resumes() {
+    let context = gemini("g0", "user", "<session_context>today</session_context>");
+    let head = json!({ "sessionId": "s", "projectHash": "h", "kind": "main", "startTime": "2026-06-01T07:00:00.000Z" });
+    let set = |messages: &[&Value]| json!({ "$set": { "messages": messages } });
+    let summary = gemini(
+        "n0",
+        "user",
+        "<state_snapshot>first was done</state_snapshot>",
+    );
+    let reply = gemini("n1", "gemini", "Got it. Thanks for the additional context!");
+    let (second, answer) = (
+        gemini("g3", "user", "second"),
+        gemini("g4", "gemini", "two"),
+    );
+    let records = [
+        head.clone(),
+        set(&[&context]),
+        gemini("g1", "user", "first"),
+        gemini("g2", "gemini", "one"),
+        set(&[&context, &summary, &reply]),
+        second.clone(),
+        answer.clone(),
+        head,
+        set(&[&context]),
+        set(&[&context, &summary, &reply, &second, &answer]),
+        gemini("g5", "user", "third"),
+    ];
+    let (lines, _) = fixture(&records).import();
+    insta::assert_snapshot!(describe(&decode_bytes(lines)), @r#"
+    session s in ""
+     00000001 (agent-cli/import) {"bytes":1988,"id":"s","losses":{},"path":"","sha256":nul...
+     g0 [gemini-cli/context] <session_context>today</session_context>
+     g1 user first
+     g2 assistant one
+    *00000005 compaction keeps 00000005 before 0: <state_snapshot>first was done</state_snapshot>
+    *00000006 [agent-cli/import] <session_context>today</session_context>
+    *g3 user second
+    *g4 assistant two
+    *g5 user third
+    "#);
+}
+
+#[test]
 fn codex_copies_calls_with_their_results_that_a_compaction_kept() {
     let user = |text: &str| json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] });
     let call = |id: &str| json!({ "type": "function_call", "name": "ls", "arguments": "{}", "call_id": id });
