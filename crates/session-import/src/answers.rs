@@ -4,12 +4,9 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{AgentMessage, Block, Content, EntryDraft, EntryId, MessageDraft};
 
-use crate::content::Answer;
 use crate::emitter::{Emitter, INTERRUPTED, Place};
 use crate::error::ImportError;
-use crate::results::{
-    CallResult, LaterPlace, PendingCall, result_draft, short_answer, short_result,
-};
+use crate::results::{CallResult, PendingCall, result_draft, short_result};
 
 impl Emitter<'_> {
     /// Writes an answer and the results of its calls, in their order; a call that has none gets one that says so.
@@ -29,35 +26,6 @@ impl Emitter<'_> {
             self.report.usage += usage;
             self.context.bill(&place.parent, &answer, &usage);
         }
-        self.results(answer, place, results)
-    }
-
-    /// Writes an answer that is read later, and the results of its calls.
-    pub fn later_answer(
-        &mut self,
-        id: &str,
-        place: &Place,
-        answer: &Answer,
-        later: LaterPlace,
-        results: Vec<(PendingCall, Option<CallResult>)>,
-    ) -> Result<(EntryId, EntryId), ImportError> {
-        self.report.usage += answer.usage.unwrap_or_default();
-        let written = self.short(id, place, later, |line, stamp| {
-            short_answer(line, stamp, answer, later);
-        })?;
-        if let Some(usage) = answer.usage {
-            self.context.bill(&place.parent, &written, &usage);
-        }
-        self.results(written, place, results)
-    }
-
-    /// Writes the results of the calls of an answer; returns that, and the last entry.
-    fn results(
-        &mut self,
-        answer: EntryId,
-        place: &Place,
-        results: Vec<(PendingCall, Option<CallResult>)>,
-    ) -> Result<(EntryId, EntryId), ImportError> {
         let mut end = answer.clone();
         for (call, result) in results {
             let below = Place {

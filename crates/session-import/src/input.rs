@@ -309,12 +309,6 @@ pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed)
 }
 
-/// Returns the records of a part of a file.
-pub(crate) fn records_of(text: &str) -> impl Iterator<Item = Members<'_>> {
-    let records = text.lines().flat_map(|line| records(line.as_bytes()));
-    records.filter_map(|record| Members::parse(std::str::from_utf8(record).ok()?))
-}
-
 /// Returns whether a file has a record on each line.
 pub(crate) fn is_lines(input: &Input) -> Result<bool, ImportError> {
     let head = Span {

@@ -6,16 +6,14 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use session_model::{
-    AgentMessage, EntryDraft, EntryId, SourceError, SourceFailure, Span, Stamp, StopReason,
-    TakeLeftOut, Timestamp,
+    AgentMessage, EntryDraft, EntryId, SourceError, SourceFailure, Span, Stamp, TakeLeftOut,
+    Timestamp,
 };
 
-use crate::content::Answer;
 use crate::format::Format;
 use crate::input::{Input, text_of};
-use crate::json::usage as usage_of;
 use crate::report::ImportReport;
-use crate::results::{MARKS, PendingCall, result_draft};
+use crate::results::{MARK, PendingCall, result_draft};
 use crate::{claude, codex, qwen};
 
 /// What a line says that stands for a longer one.
@@ -31,14 +29,9 @@ struct Line<'a> {
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 struct Message<'a> {
-    role: Cow<'a, str>,
     left: (usize, u64, u32, usize),
     tool_call_id: Cow<'a, str>,
     tool_name: Cow<'a, str>,
-    provider: Cow<'a, str>,
-    model: Cow<'a, str>,
-    usage: Option<[u64; 4]>,
-    stop: Option<Cow<'a, str>>,
     timestamp: Option<i64>,
 }
 
@@ -54,7 +47,7 @@ const GAP: u64 = 16 * 1024;
 pub struct ReadLater {
     format: Format,
     logs: Vec<Input>,
-    marks: [Finder<'static>; 2],
+    mark: Finder<'static>,
 }
 
 /// The number of a log, and a part of it.
@@ -65,7 +58,7 @@ impl ReadLater {
         Self {
             format,
             logs,
-            marks: MARKS.map(Finder::new),
+            mark: Finder::new(MARK),
         }
     }
 
@@ -89,7 +82,7 @@ impl ReadLater {
             timestamp: Timestamp::parse(&line.timestamp)?,
             part_of: None,
         };
-        let draft = self.draft(&bytes, line.message)?;
+        let draft = self.result(&bytes, line.message)?;
         Some(Ok(draft.stamp(&stamp).into_bytes()))
     }
 
@@ -97,7 +90,7 @@ impl ReadLater {
     pub fn message(&self, line: &[u8], bytes: &[u8]) -> Option<(Timestamp, AgentMessage)> {
         let line: Line<'_> = serde_json::from_slice(line).ok()?;
         let at = Timestamp::parse(&line.timestamp)?;
-        match self.draft(bytes, line.message)? {
+        match self.result(bytes, line.message)? {
             EntryDraft::Message(draft) => Some((at, draft.into_message())),
             _ => None,
         }
@@ -146,8 +139,7 @@ impl ReadLater {
     /// Returns where that stands for which a line stands.
     fn place(&self, line: &[u8]) -> Option<Place> {
         let head = &line[..line.len().min(HEAD)];
-        let mut marks = self.marks.iter();
-        let at = marks.find_map(|mark| Some(mark.find(head)? + mark.needle().len()))?;
+        let at = self.mark.find(head)? + MARK.len();
         let end = at + memchr::memchr(b']', &line[at..])?;
         let numbers = std::str::from_utf8(&line[at..end]).ok()?;
         let mut numbers = numbers.split(',').map(str::parse::<u64>);
@@ -166,41 +158,9 @@ impl ReadLater {
         Some(self.logs.get(log)?.source.line(span))
     }
 
-    /// Returns the message whose records are at hand.
-    fn draft(&self, bytes: &[u8], message: Message<'_>) -> Option<EntryDraft> {
-        let text = text_of(bytes);
-        match &*message.role {
-            "assistant" => self.answer(&text, message),
-            _ => self.result(&text, message),
-        }
-    }
-
-    /// Returns the answer whose records a text holds.
-    fn answer(&self, text: &str, message: Message<'_>) -> Option<EntryDraft> {
-        let mut ignored = ImportReport::new(self.format);
-        let (api, blocks) = match self.format {
-            Format::Codex => (codex::API, codex::read_answer(text, &mut ignored)),
-            Format::ClaudeCode => (claude::API, claude::read_answer(text, &mut ignored)),
-            _ => return None,
-        };
-        let usage = message.usage;
-        let answer = Answer {
-            blocks,
-            api,
-            provider: message.provider.into_owned(),
-            model: message.model.into_owned(),
-            usage: usage
-                .map(|[input, output, read, written]| usage_of(input, output, read, written)),
-            stop: message.stop.map(|stop| StopReason::from_name(&stop)),
-            error: None,
-            cost: None,
-            at: message.timestamp.map(Timestamp::from_millis),
-        };
-        Some(EntryDraft::Message(Box::new(answer.draft().ok()?)))
-    }
-
     /// Returns the result that a record holds.
-    fn result(&self, text: &str, message: Message<'_>) -> Option<EntryDraft> {
+    fn result(&self, bytes: &[u8], message: Message<'_>) -> Option<EntryDraft> {
+        let text = &text_of(bytes);
         let mut ignored = ImportReport::new(self.format);
         let (_, _, _, block) = message.left;
         let found = match self.format {

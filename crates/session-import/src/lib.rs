@@ -108,8 +108,8 @@ pub fn import(
     write(format, input, origin, find, out)
 }
 
-/// Writes the session as [`import`] does, but leaves the results of calls and, of Claude Code and Codex, answers, most of
-/// the bytes, where they are: in their place stand short lines for which [`ReadLater`] gives the whole ones. What is lost
+/// Writes the session as [`import`] does, but leaves the results of calls, most of the bytes, where they are: in their
+/// place stand short lines for which [`ReadLater`] gives the whole ones. What is lost
 /// in what is left is not reported.
 ///
 /// # Errors

@@ -1,5 +1,5 @@
-//! Results of calls: what is known of one, and the message that it becomes. Lines that stand for results and answers
-//! that are read later.
+//! Results of calls: what is known of one, and the message that it becomes. Lines that stand for results that are read
+//! later.
 
 use std::fmt::Write;
 
@@ -10,26 +10,22 @@ use session_model::{
     ToolResultMessage,
 };
 
-use crate::content::Answer;
 use crate::error::ImportError;
 use crate::report::ImportReport;
 
 /// The longest details of a result that are kept, in bytes.
 const LONGEST_DETAILS: usize = 16 * 1024;
 
-/// How the messages of lines begin that stand for longer ones. In a message of a session, the id of a call or content
-/// follows the role.
-pub(crate) const MARKS: [&str; 2] = [
-    r#","message":{"role":"toolResult","left":["#,
-    r#","message":{"role":"assistant","left":["#,
-];
+/// How the messages of lines begin that stand for longer ones. In a message of a session, the id of a call follows the
+/// role.
+pub(crate) const MARK: &str = r#","message":{"role":"toolResult","left":["#;
 
-/// Where a result or an answer stands.
+/// Where a result stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaterPlace {
     /// The number of the log.
     pub log: usize,
-    /// The record in it, or the records.
+    /// The record in it.
     pub span: Span,
     /// Which of the results of the record it is.
     pub block: usize,
@@ -43,32 +39,6 @@ pub(crate) fn short_result(
     at: Option<Timestamp>,
     place: LaterPlace,
 ) {
-    begin(line, stamp, MARKS[0], place, at);
-    push(line, r#","toolCallId":"#, &call.id);
-    push(line, r#","toolName":"#, &call.name);
-    line.push_str("}}");
-}
-
-/// Writes the line that stands for an answer.
-pub(crate) fn short_answer(line: &mut String, stamp: &Stamp, answer: &Answer, place: LaterPlace) {
-    begin(line, stamp, MARKS[1], place, answer.at);
-    push(line, r#","provider":"#, &answer.provider);
-    push(line, r#","model":"#, &answer.model);
-    if let Some(usage) = answer.usage {
-        let (input, output) = (usage.input, usage.output);
-        let (read, written) = (usage.cache_read, usage.cache_write);
-        line.extend([r#","usage":["#]);
-        numbers(line, &[input, output, read, written]);
-        line.push(']');
-    }
-    if let Some(stop) = &answer.stop {
-        push(line, r#","stop":"#, stop.name());
-    }
-    line.push_str("}}");
-}
-
-/// Writes what both kinds of lines begin with.
-fn begin(line: &mut String, stamp: &Stamp, mark: &str, place: LaterPlace, at: Option<Timestamp>) {
     push(line, r#"{"type":"message","id":"#, &stamp.id);
     match &stamp.parent {
         Some(parent) => push(line, r#","parentId":"#, parent),
@@ -78,7 +48,7 @@ fn begin(line: &mut String, stamp: &Stamp, mark: &str, place: LaterPlace, at: Op
     line.push_str(r#","timestamp":""#);
     // A text takes everything.
     let _ = write!(line, "{}", stamp.timestamp);
-    line.extend(["\"", mark]);
+    line.extend(["\"", MARK]);
     numbers(
         line,
         &[place.log as u64, offset, len.into(), place.block as u64],
@@ -89,6 +59,9 @@ fn begin(line: &mut String, stamp: &Stamp, mark: &str, place: LaterPlace, at: Op
         Some(at) => line.push_str(&at.to_string()),
         None => line.push_str("null"),
     }
+    push(line, r#","toolCallId":"#, &call.id);
+    push(line, r#","toolName":"#, &call.name);
+    line.push_str("}}");
 }
 
 /// Writes numbers, with commas between them.

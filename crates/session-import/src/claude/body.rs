@@ -9,10 +9,9 @@ use super::scan::Scan;
 use crate::content::{Answer, compaction, is_blank};
 use crate::emitter::{CallResult, Emitter, Place};
 use crate::error::ImportError;
-use crate::input::{Input, records_of};
+use crate::input::Input;
 use crate::json;
 use crate::report::ImportReport;
-use crate::results::LaterPlace;
 use crate::threads::{Kept, Records, ResultAt, Unit, UnitKind, WriteUnit};
 use crate::user_message::Ends;
 
@@ -100,13 +99,6 @@ pub(crate) fn read_result(
     })
 }
 
-/// Returns the blocks of the answer whose lines a text holds.
-pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
-    let records = records_of(text);
-    let parts = records.map(|record| Part::of(&record, report, true));
-    parts.flat_map(|part| part.blocks).collect()
-}
-
 /// Returns the texts of blocks.
 fn blocks_text<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> String {
     let texts = blocks.into_iter().filter_map(|block| match block {
@@ -174,70 +166,31 @@ impl Bodies<'_> {
             at: place.at,
             ..Answer::default()
         };
-        let later = self.left(emitter, unit);
         let mut calls = Vec::new();
-        let (mut is_synthetic, mut says) = (false, false);
+        let mut is_synthetic = false;
         for index in &unit.records {
-            let known = self.scan.parts[*index].as_deref();
-            let known = known.filter(|_| later.is_some());
-            let part = match known {
-                Some(known) => known.clone(),
-                None => {
-                    let text = self.input.text(self.span(*index))?;
-                    let record = Members::parse(&text).unwrap_or_default();
-                    Part::of(&record, &mut emitter.report, true)
-                }
-            };
+            let text = self.input.text(self.span(*index))?;
+            let record = Members::parse(&text).unwrap_or_default();
+            let part = Part::of(&record, &mut emitter.report);
             answer.model = part.model.unwrap_or(answer.model);
             answer.usage = part.usage.or(answer.usage);
             answer.stop = part.stop.or(answer.stop);
             answer.blocks.extend(part.blocks);
             calls.extend(part.calls);
             is_synthetic |= part.is_synthetic;
-            says |= part.says;
         }
         let id = unit.records.first();
         let id = id.map_or("", |record| self.scan.records.list[*record].uuid());
         if is_synthetic && calls.is_empty() {
             return self.write_synthetic(emitter, id, place, &answer);
         }
-        if !says && answer.usage.is_none() {
+        if answer.blocks.is_empty() && answer.usage.is_none() {
             emitter.report.skip("assistant (empty)");
             return Ok(None);
         }
         let found = self.with_results(emitter, calls, results)?;
-        let ends = match later {
-            Some(later) => emitter.later_answer(id, place, &answer, later, found)?,
-            None => emitter.answer(id, place, answer.draft()?, found)?,
-        };
+        let ends = emitter.answer(id, place, answer.draft()?, found)?;
         Ok(Some(ends))
-    }
-
-    /// Returns where the lines of an answer stand that is read later: right behind each other.
-    fn left(&self, emitter: &Emitter<'_>, unit: &Unit) -> Option<LaterPlace> {
-        let record = |index: &usize| &self.scan.records.list[*index];
-        let part = |index: &usize| self.scan.parts[*index].as_deref();
-        let mut pairs = unit.records.windows(2);
-        let is_later = emitter.reads_later()
-            && pairs.all(|pair| {
-                let (one, next) = (record(&pair[0]), record(&pair[1]));
-                one.line + 1 == next.line && one.span.end() + 1 == next.span.offset
-            })
-            && unit
-                .records
-                .iter()
-                .all(|index| part(index).is_some_and(|part| !part.is_synthetic));
-        let (first, last) = (record(unit.records.first()?), record(unit.records.last()?));
-        let len = last.span.end().checked_sub(first.span.offset)?;
-        let span = Span {
-            len: u32::try_from(len).ok()?,
-            ..first.span
-        };
-        is_later.then_some(LaterPlace {
-            log: 0,
-            span,
-            block: 0,
-        })
     }
 
     /// Writes what the program said in the name of the model: the model never sees it.

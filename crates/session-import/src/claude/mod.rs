@@ -15,7 +15,7 @@ use crate::threads::{Units, write_units};
 
 pub(crate) use blocks::{answer_block, plain_block};
 use body::Bodies;
-pub(crate) use body::{read_answer, read_result};
+pub(crate) use body::read_result;
 
 use scan::scan;
 

@@ -1,6 +1,6 @@
 //! What one line of an answer adds to it.
 
-use session_model::json::{Members, string};
+use session_model::json::Members;
 use session_model::{Block, StopReason, Usage};
 
 use super::blocks::{answer_block, stop_reason, usage_of};
@@ -8,30 +8,25 @@ use crate::emitter::PendingCall;
 use crate::report::ImportReport;
 
 /// What one line of an answer adds to it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Part {
-    /// The id of the answer.
-    pub id: Option<Box<str>>,
     pub model: Option<String>,
     pub usage: Option<Usage>,
     pub stop: Option<StopReason>,
     pub calls: Vec<PendingCall>,
     pub blocks: Vec<Block>,
-    /// It has blocks, read or not.
-    pub says: bool,
     /// The program says it in the name of the model.
     pub is_synthetic: bool,
 }
 
 impl Part {
-    /// Returns what a record adds; without its blocks, unless they are `wanted`.
-    pub fn of(record: &Members<'_>, report: &mut ImportReport, wanted: bool) -> Self {
+    /// Returns what a record adds.
+    pub fn of(record: &Members<'_>, report: &mut ImportReport) -> Self {
         let message = record.object("message").unwrap_or_default();
         let model = message.filled("model");
         let is_synthetic = model.as_deref() == Some("<synthetic>");
         let stop = message.text("stop_reason");
         let mut part = Self {
-            id: message.filled("id").map(Into::into),
             is_synthetic: is_synthetic || record.flag("isApiErrorMessage"),
             // What a fork copies was billed in its source.
             usage: (message.object("usage"))
@@ -42,40 +37,37 @@ impl Part {
                 false => stop.and_then(|reason| stop_reason(&reason)),
             },
             model,
+            calls: calls_of(record, &message),
             ..Self::default()
         };
-        let uuid = record.text("uuid").unwrap_or_default();
-        if let Some(raw) = message.raw("content").filter(|raw| raw.starts_with('"')) {
-            part.says = true;
-            part.blocks = match wanted {
-                true => string(raw).into_iter().map(Block::text).collect(),
-                false => Vec::new(),
-            };
+        if let Some(text) = message.raw("content").and_then(session_model::json::string) {
+            part.blocks.push(Block::text(text));
             return part;
         }
+        let mut calls = part.calls.iter().map(|call| call.id.clone());
         for block in message.objects("content") {
-            let kind = block.text("type").unwrap_or_default();
-            if kind == "tool_use" {
-                part.calls.push(PendingCall {
-                    id: call_id(&block, &uuid, part.calls.len()),
-                    name: block.text("name").unwrap_or_default(),
-                });
-            }
-            match kind.as_str() {
-                "text" | "thinking" | "redacted_thinking" | "tool_use" => part.says = true,
-                other => report.lose(&format!("block of an answer: {other}")),
-            }
-            if wanted {
-                let id = part.calls.last().map(|call| call.id.clone());
-                part.blocks.extend(answer_block(&block, id));
+            let is_call = block.text("type").as_deref() == Some("tool_use");
+            let id = is_call.then(|| calls.next()).flatten();
+            match answer_block(&block, id) {
+                Some(block) => part.blocks.push(block),
+                None => {
+                    let kind = block.text("type").unwrap_or_default();
+                    report.lose(&format!("block of an answer: {kind}"));
+                }
             }
         }
         part
     }
 }
 
-/// Returns the id of a call; one without gets the place of its block.
-fn call_id(block: &Members<'_>, uuid: &str, place: usize) -> String {
-    let id = block.filled("id");
-    id.unwrap_or_else(|| format!("{uuid}.call{}", place + 1))
+/// Returns the calls of a record; one without an id gets its place among them.
+pub(super) fn calls_of(record: &Members<'_>, message: &Members<'_>) -> Vec<PendingCall> {
+    let uuid = record.text("uuid").unwrap_or_default();
+    let blocks = message.objects("content").into_iter();
+    let calls = blocks.filter(|block| block.text("type").as_deref() == Some("tool_use"));
+    let calls = calls.enumerate().map(|(place, block)| PendingCall {
+        id: (block.filled("id")).unwrap_or_else(|| format!("{uuid}.call{}", place + 1)),
+        name: block.text("name").unwrap_or_default(),
+    });
+    calls.collect()
 }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 
-use super::part::Part;
+use super::part::calls_of;
 use crate::emitter::{CLEARED, Emitter};
 use crate::error::ImportError;
 use crate::format::Format;
@@ -19,8 +19,6 @@ use crate::threads::{Boundary, Kind, Record, Records};
 pub(super) struct Scan {
     pub records: Records,
     pub title: Option<String>,
-    /// For each record what it adds to an answer, without its blocks, if it is a line of one.
-    pub parts: Vec<Option<Box<Part>>>,
     /// Hashes of what messages with the role of the user say.
     user_texts: BTreeSet<u64>,
     /// How good the title is.
@@ -51,7 +49,6 @@ struct Seen {
     record: Record,
     /// The record of which it is a copy.
     source: Option<String>,
-    part: Option<Box<Part>>,
     /// Hashes of what it says, if it has the role of the user.
     texts: Vec<u64>,
     /// What is counted as not mapped.
@@ -164,8 +161,7 @@ impl Block {
 
     fn see(&mut self, name: &str, object: &Members<'_>, line: &Line<'_>) {
         let mut texts = Vec::new();
-        let mut part = None;
-        let (kind, boundary) = kind_of(name, object, &mut texts, &mut part);
+        let (kind, boundary) = kind_of(name, object, &mut texts);
         let known = self.replaced.len();
         if name == "system" {
             let of = |object: &Members<'_>, key, text: Option<&str>| {
@@ -203,7 +199,6 @@ impl Block {
             source: object
                 .object("forkedFrom")
                 .and_then(|from| from.filled("messageUuid")),
-            part,
             texts,
             skipped,
         });
@@ -251,29 +246,20 @@ impl Scan {
             report.skip(&skipped);
         }
         self.user_texts.extend(seen.texts);
-        self.parts.push(seen.part);
         self.records.list.push(seen.record);
     }
 }
 
-/// Returns what a record is; adds hashes of what the user says to `texts`, and sets `part` to what it adds to an answer.
-fn kind_of(
-    name: &str,
-    object: &Members<'_>,
-    texts: &mut Vec<u64>,
-    part: &mut Option<Box<Part>>,
-) -> (Kind, Option<Boundary>) {
+/// Returns what a record is; adds hashes of what the user says to `texts`.
+fn kind_of(name: &str, object: &Members<'_>, texts: &mut Vec<u64>) -> (Kind, Option<Boundary>) {
     let kind = match name {
         "assistant" => {
-            let mut ignored = ImportReport::new(Format::ClaudeCode);
-            let mut found = Part::of(object, &mut ignored, false);
-            let calls = found.calls.iter().map(|call| call.id.as_str().into());
-            let kind = Kind::Answer {
-                calls: calls.collect(),
-                message_id: found.id.take(),
-            };
-            *part = Some(Box::new(found));
-            kind
+            let message = object.object("message").unwrap_or_default();
+            let calls = calls_of(object, &message).into_iter();
+            Kind::Answer {
+                calls: calls.map(|call| call.id.into()).collect(),
+                message_id: message.filled("id").map(Into::into),
+            }
         }
         "user" if object.flag("isCompactSummary") => Kind::Summary,
         "user" => user_kind(object, texts),

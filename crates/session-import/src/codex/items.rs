@@ -5,7 +5,6 @@ use session_model::{Block, Usage, UserParts};
 
 use crate::content::image_of_url;
 use crate::emitter::{CallResult, PendingCall};
-use crate::input::records_of;
 use crate::json;
 use crate::report::ImportReport;
 
@@ -129,18 +128,6 @@ pub(super) fn answer_part(
         ("reasoning", _) => Some((vec![reasoning(item, raw)], None)),
         _ => None,
     }
-}
-
-/// Returns the blocks of the answer whose records stand in a part of a log.
-pub(crate) fn read_answer(text: &str, report: &mut ImportReport) -> Vec<Block> {
-    let records = records_of(text);
-    // Only answers in the usual form are read later.
-    let items = records.filter(|record| record.text("type").as_deref() == Some("response_item"));
-    let parts = items.filter_map(|record| {
-        let raw = record.raw("payload")?;
-        answer_part(report, &Members::parse(raw)?, raw)
-    });
-    parts.flat_map(|(blocks, _)| blocks).collect()
 }
 
 /// Returns the call that an item makes, if it makes one that gets a result.

@@ -17,13 +17,9 @@ pub(super) struct Lead<'a> {
     pub role: &'a str,
     pub call_id: &'a str,
     pub id: &'a str,
-    pub name: &'a str,
     /// What follows these members.
     pub rest: &'a [u8],
 }
-
-/// How the content of an answer begins that says something.
-const SAID: &[u8] = br#""content":[{"type":"output_text","text":""#;
 
 impl<'a> Lead<'a> {
     /// Returns what the beginning of a line tells, or `None` where the whole line must be read: it is written in
@@ -66,7 +62,6 @@ impl<'a> Lead<'a> {
                         b"role" => Some(&mut self.role),
                         b"call_id" => Some(&mut self.call_id),
                         b"id" => Some(&mut self.id),
-                        b"name" => Some(&mut self.name),
                         _ => None,
                     };
                     if let Some(kept) = kept {
@@ -80,37 +75,6 @@ impl<'a> Lead<'a> {
             };
             self.rest = rest.strip_prefix(b",").unwrap_or(rest);
         }
-    }
-
-    /// Returns the id and the name of the call, if there is one, of a record that is a part of an answer, which can be
-    /// read later; `None` where the record must be read to know.
-    pub fn calls(&self) -> Option<Option<(&'a str, &'a str)>> {
-        let has = |what: &str| memmem::find(self.rest, what.as_bytes()).is_some();
-        let is_known = !self.id.is_empty() || !has(r#""id":"#);
-        if self.kind != "response_item" || !is_known || has("compaction_output") {
-            return None;
-        }
-        match (self.payload, self.role) {
-            ("reasoning", _) => Some(None),
-            ("message", "assistant") => self.rest.starts_with(SAID).then_some(None),
-            ("function_call" | "custom_tool_call", _) if !self.name.is_empty() => {
-                let id = match self.call_id {
-                    "" => self.call_id_behind()?,
-                    id => id,
-                };
-                Some(Some((id, self.name)))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the id of a call that stands right behind its arguments: in a text, quotes are escaped.
-    fn call_id_behind(&self) -> Option<&'a str> {
-        let key = br#"","call_id":""#;
-        let begun = self.rest.starts_with(br#""arguments":""#);
-        let at = memmem::find(self.rest, key).filter(|_| begun)?;
-        let (id, _) = plain(&self.rest[at + key.len()..])?;
-        text(id).filter(|id| !id.is_empty())
     }
 
     /// Returns the window of the model, which what begins a turn and counts of tokens name.
@@ -205,7 +169,6 @@ mod tests {
             role: "",
             call_id: "c",
             id: "o",
-            name: "",
             rest: br#""output":"x\"y"}}"#,
         };
         assert_eq!(lead, want);
@@ -213,29 +176,6 @@ mod tests {
         let hidden =
             r#"{"timestamp":"t","type":"response_item","payload":{"output":{},"type":"message"}}"#;
         assert!(!Lead::of(hidden.as_bytes()).unwrap().is_enough_to_scan());
-    }
-
-    #[test]
-    fn parts_of_answers_are_told_by_their_beginning() {
-        let calls = |payload: &str| {
-            let line =
-                format!(r#"{{"timestamp":"t","type":"response_item","payload":{{{payload}}}}}"#);
-            let calls = Lead::of(line.as_bytes()).unwrap().calls();
-            calls.map(|call| call.map(|(id, name)| (id.to_owned(), name.to_owned())))
-        };
-        let call = r#""type":"function_call","name":"run","arguments":"{\"call_id\":\"x\"}""#;
-        let want = Some(Some(("c".to_owned(), "run".to_owned())));
-        assert_eq!(calls(&format!(r#"{call},"call_id":"c""#)), want);
-        let said =
-            r#""type":"message","role":"assistant","content":[{"type":"output_text","text":""#;
-        assert_eq!(calls(&format!(r#"{said}a"}}]"#)), Some(None));
-        // What these do not tell at once: an id that follows, no text, no id of the call.
-        assert_eq!(calls(&format!(r#"{said}a"}}],"id":"m""#)), None);
-        assert_eq!(
-            calls(r#""type":"message","role":"assistant","content":[]"#),
-            None
-        );
-        assert_eq!(calls(call), None);
     }
 
     #[test]

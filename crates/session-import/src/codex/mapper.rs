@@ -14,7 +14,6 @@ use super::steps::Step;
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
-use crate::format::Format;
 use crate::ids::hash_of;
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
@@ -31,8 +30,6 @@ pub(super) struct Open {
     pub kept: BTreeMap<String, CallResult>,
     /// Something followed that a response does not have.
     pub is_closed: bool,
-    /// Where its records stand, from the first to the last, while none of them is read.
-    left: Option<At>,
 }
 
 pub(super) struct Mapper<'a, 'w> {
@@ -105,11 +102,6 @@ impl<'a, 'w> Mapper<'a, 'w> {
         let segment = &self.scan.segments[here.segment];
         let is_done = match &step {
             Step::Output(call_id) => self.is_taken(&texts[call_id.clone()]),
-            Step::Part { id, at, call } => {
-                let call = call.as_ref();
-                let call = call.map(|(id, name)| (&texts[id.clone()], &texts[name.clone()]));
-                self.leave(&texts[id.clone()], *at, call, here)?
-            }
             Step::Usage {
                 response,
                 usage,
@@ -324,40 +316,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Leaves a part of an answer where it is, unless something of the answer was read; returns whether it did.
-    fn leave(
-        &mut self,
-        id: &str,
-        at: Timestamp,
-        call: Option<(&str, &str)>,
-        here: At,
-    ) -> Result<bool, ImportError> {
-        let going_on = self.open.as_ref().filter(|open| !open.is_closed);
-        let from = going_on.map_or(Some(here), |open| open.left);
-        let left = from.and_then(|from| from.to(here));
-        if left.is_some() {
-            let open = self.begin(id, Some(at))?;
-            open.left = left;
-            open.calls.extend(call.map(|(id, name)| PendingCall {
-                id: id.to_owned(),
-                name: name.to_owned(),
-            }));
-        }
-        Ok(left.is_some())
-    }
-
-    /// Returns the response that is open, with what was left of it so far; one that ended is written first.
+    /// Returns the response that is open; one that ended is written first.
     pub fn open(&mut self, id: &str, at: Option<Timestamp>) -> Result<&mut Open, ImportError> {
-        let (scan, mut report) = (self.scan, ImportReport::new(Format::Codex));
-        let open = self.begin(id, at)?;
-        if let Some(At { segment, span }) = open.left.take() {
-            let text = scan.segments[segment].input.text(span)?;
-            open.answer.blocks = items::read_answer(&text, &mut report);
-        }
-        Ok(open)
-    }
-
-    fn begin(&mut self, id: &str, at: Option<Timestamp>) -> Result<&mut Open, ImportError> {
         if self.open.as_ref().is_some_and(|open| open.is_closed) {
             self.close()?;
         }
@@ -374,7 +334,6 @@ impl<'a, 'w> Mapper<'a, 'w> {
             calls: Vec::new(),
             kept: BTreeMap::new(),
             is_closed: false,
-            left: None,
         }))
     }
 
@@ -392,21 +351,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
             results.push((call, result));
         }
         let place = self.place(open.answer.at);
-        let (answer, end) = match open.left {
-            None => {
-                let draft = open.answer.draft()?;
-                self.emitter.answer(&open.id, &place, draft, results)?
-            }
-            Some(At { segment, span }) => {
-                let later = LaterPlace {
-                    log: segment,
-                    span,
-                    block: 0,
-                };
-                self.emitter
-                    .later_answer(&open.id, &place, &open.answer, later, results)?
-            }
-        };
+        let draft = open.answer.draft()?;
+        let (answer, end) = self.emitter.answer(&open.id, &place, draft, results)?;
         self.leaf = end;
         let waiting = self.recent.iter_mut().rev();
         for (_, entry) in waiting.take_while(|(_, entry)| entry.is_none()) {

@@ -21,7 +21,7 @@ use crate::{FindSession, Origin};
 /// The protocol of the model.
 pub(crate) const API: &str = "openai-responses";
 
-pub(crate) use items::{is_call, is_output, read_answer, read_result, unwrapped};
+pub(crate) use items::{is_call, is_output, read_result, unwrapped};
 use mapper::Mapper;
 use scan::{At, scan};
 use steps::Steps;
@@ -46,7 +46,6 @@ pub(crate) fn import(
         title: scan.title.clone(),
     })?;
     let outputs = std::mem::take(&mut scan.outputs);
-    let later = emitter.reads_later();
     let mut mapper = Mapper::new(&scan, outputs, emitter);
     mapper.write_meta()?;
     for (index, segment) in scan.segments.iter().enumerate() {
@@ -55,7 +54,7 @@ pub(crate) fn import(
         segment.input.folded(
             segment.end,
             &mut ignored,
-            |steps: &mut Steps, line| steps.take(line, &scan, segment, later),
+            |steps: &mut Steps, line| steps.take(line, &scan, segment),
             |steps, _, _| {
                 let mut list = steps.list.into_iter();
                 let (segment, texts) = (index, &*steps.texts);

@@ -44,22 +44,6 @@ pub(super) struct At {
     pub span: Span,
 }
 
-/// The longest part of a log that is left for one answer, in bytes.
-const LONGEST_LEFT: u64 = 16 * 1024 * 1024;
-
-impl At {
-    /// Returns the place from here to the end of a later record of the same log, if it is not too long.
-    pub fn to(self, later: Self) -> Option<Self> {
-        let len = later.span.end().checked_sub(self.span.offset)?;
-        let fits = self.segment == later.segment && len <= LONGEST_LEFT;
-        let span = Span {
-            len: u32::try_from(len).ok()?,
-            ..self.span
-        };
-        fits.then_some(Self { span, ..self })
-    }
-}
-
 /// What the first pass found.
 #[derive(Default)]
 pub(super) struct Scan {

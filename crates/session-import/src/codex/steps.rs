@@ -17,12 +17,6 @@ const USAGE: &str = "token_usage_record";
 pub(super) enum Step {
     /// Takes a result of the call with this id.
     Output(Range<usize>),
-    /// Leaves a part of an answer where it is, as far as that is possible: its id, and the id and the name of its call.
-    Part {
-        id: Range<usize>,
-        at: Timestamp,
-        call: Option<(Range<usize>, Range<usize>)>,
-    },
     /// Takes usage of the response with this id.
     Usage {
         response: Range<usize>,
@@ -41,8 +35,8 @@ pub(super) struct Steps {
 }
 
 impl Steps {
-    /// Takes in what is done with a line, if anything is; parts of answers are read unless they can be read `later`.
-    pub fn take(&mut self, line: &Line<'_>, scan: &Scan, segment: &Segment, later: bool) {
+    /// Takes in what is done with a line, if anything is.
+    pub fn take(&mut self, line: &Line<'_>, scan: &Scan, segment: &Segment) {
         let lead = Lead::of(line.bytes).filter(|lead| segment.has(lead.ordinal));
         let step = match lead {
             Some(lead) if lead.is_display(scan) => return,
@@ -50,7 +44,6 @@ impl Steps {
             Some(_) if scan.keeps_items => None,
             Some(lead) if is_output(lead.payload) => Some(Step::Output(self.add(lead.call_id))),
             Some(lead) if lead.kind == USAGE => self.usage(line, segment),
-            Some(lead) if later => self.part(&lead),
             _ => None,
         };
         let step = step.unwrap_or_else(|| Step::Whole(self.add(&line.text())));
@@ -70,16 +63,6 @@ impl Steps {
             response: self.add(&payload.text("response_id").unwrap_or_default()),
             usage: usage_of(&usage),
             at: record.time("timestamp"),
-        })
-    }
-
-    fn part(&mut self, lead: &Lead<'_>) -> Option<Step> {
-        let at = Timestamp::parse(lead.at)?;
-        let call = lead.calls()?;
-        Some(Step::Part {
-            id: self.add(lead.id),
-            at,
-            call: call.map(|(id, name)| (self.add(id), self.add(name))),
         })
     }
 
