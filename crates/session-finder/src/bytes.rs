@@ -240,6 +240,12 @@ impl Write for Cancellable {
     }
 }
 
+/// Returns a document of a description, which is the member `name`, and messages.
+pub(crate) fn document(name: &str, info: &str, messages: impl Iterator<Item = String>) -> Vec<u8> {
+    let messages = messages.collect::<Vec<_>>().join(",\n");
+    format!("{{\"{name}\":{info},\n\"messages\":[{messages}]}}\n").into_bytes()
+}
+
 /// Returns the SHA-256 of all bytes, in hexadecimal digits.
 pub(crate) fn sha256(path: &Path, input: &Input) -> Result<String, StoreError> {
     use sha2::{Digest, Sha256};

@@ -13,7 +13,7 @@ use session_model::{SessionTree, Timestamp};
 use session_store::{Locator, SessionRow, StoreError};
 use tempfile::TempDir;
 
-use crate::documents::document;
+use crate::bytes::document;
 
 /// How many sessions are listed.
 const LISTED: usize = 1000;

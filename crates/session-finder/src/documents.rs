@@ -47,6 +47,7 @@ fn is_database(path: &Path) -> bool {
     read.is_some_and(|read| read.is_ok()) && head == DATABASE
 }
 
+use crate::bytes::document;
 #[cfg(feature = "databases")]
 use crate::database::{export as of_database, listed};
 
@@ -110,12 +111,6 @@ fn of_cline(path: &Path, name: &str) -> Option<Vec<u8>> {
     bytes.extend(more.into_iter().flatten().collect::<String>().bytes());
     bytes.extend(b"}\n");
     Some(bytes)
-}
-
-/// Returns a document of a description, which is the member `name`, and messages.
-pub(crate) fn document(name: &str, info: &str, messages: impl Iterator<Item = String>) -> Vec<u8> {
-    let messages = messages.collect::<Vec<_>>().join(",\n");
-    format!("{{\"{name}\":{info},\n\"messages\":[{messages}]}}\n").into_bytes()
 }
 
 /// Returns the JSON files of a folder by name; links are not followed.

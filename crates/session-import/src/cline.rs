@@ -64,8 +64,7 @@ pub(crate) fn import(
         let kept: Vec<String> = kept.filter(|id| ids.contains(id)).collect();
         let at = ids.iter().position(|id| kept.first() == Some(id));
         if at.is_some_and(|at| ids[at..].iter().any(|id| !kept.contains(id))) {
-            let report = &mut conversation.emitter.report;
-            report.lose("which of the last messages a compaction kept");
+            conversation.lose("which of the last messages a compaction kept");
         }
         summary(&mut conversation, first, &kept)?;
     }
@@ -121,7 +120,10 @@ fn write(conversation: &mut Conversation<'_>, raw: &str) -> Result<Option<String
         for block in &blocks {
             match answer_block(block, block.text("id")) {
                 Some(block) => answer.blocks.push(block),
-                None => lose(conversation, block),
+                None => {
+                    let kind = block.text("type").unwrap_or_default();
+                    conversation.lose(&format!("block of an answer: {kind}"));
+                }
             }
         }
         let cost = metrics.and_then(|metrics| metrics.raw("cost")?.parse().ok());
@@ -167,12 +169,6 @@ fn own_text(text: &str) -> &str {
         .and_then(|rest| rest.split_once("\">"));
     let own = rest.and_then(|(_, rest)| rest.strip_suffix("</user_input>"));
     own.unwrap_or(text)
-}
-
-fn lose(conversation: &mut Conversation<'_>, block: &Members<'_>) {
-    let kind = block.text("type").unwrap_or_default();
-    let report = &mut conversation.emitter.report;
-    report.lose(&format!("block of an answer: {kind}"));
 }
 
 /// Returns a result, whose content is a text, a list of blocks, or what the tool returned.

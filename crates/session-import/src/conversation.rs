@@ -57,7 +57,8 @@ impl<'a> Conversation<'a> {
     /// Writes an answer, once the results of its calls are there. One that says nothing is left out.
     pub fn answer(&mut self, id: &str, answer: Answer) -> Result<(), ImportError> {
         let place = self.place(answer.at)?;
-        if is_blank(&answer.blocks) && answer.error.is_none() {
+        let says_nothing = is_blank(&answer.blocks) && answer.error.is_none();
+        if says_nothing && answer.usage.is_none_or(|usage| usage.total_tokens == 0) {
             self.emitter.report.skip("answer without content");
             return Ok(());
         }
@@ -137,24 +138,41 @@ impl<'a> Conversation<'a> {
     }
 
     /// Writes tokens that belong to no message.
-    pub fn usage(&mut self, kind: &str, usage: Usage) -> Result<(), ImportError> {
+    pub fn usage(
+        &mut self,
+        kind: &str,
+        at: Option<Timestamp>,
+        usage: Usage,
+    ) -> Result<(), ImportError> {
         if usage.total_tokens > 0 {
-            let place = self.place(None)?;
+            let place = self.place(at)?;
             self.leaf = self.emitter.usage(&place, kind, usage)?;
         }
         Ok(())
     }
 
-    /// Goes back to before a message, or to the beginning; returns whether the message is known.
-    pub fn rewind(&mut self, to: Option<&str>) -> Result<bool, ImportError> {
+    /// Counts what is lost of a record that is mapped.
+    pub fn lose(&mut self, what: &str) {
+        self.emitter.report.lose(what);
+    }
+
+    /// Returns the entry that the next one will be below.
+    pub fn leaf(&mut self) -> Result<EntryId, ImportError> {
         self.close()?;
-        let before = match to {
-            Some(id) => self.known.get(id).map(|(before, _)| before.clone()),
-            None => Some(self.emitter.root.clone()),
-        };
-        let is_known = before.is_some();
-        self.leaf = before.unwrap_or_else(|| self.leaf.clone());
-        Ok(is_known)
+        Ok(self.leaf.clone())
+    }
+
+    /// Continues below an entry.
+    pub fn go_to(&mut self, leaf: EntryId) -> Result<(), ImportError> {
+        self.close()?;
+        self.leaf = leaf;
+        Ok(())
+    }
+
+    /// Returns the entry before a message.
+    pub fn before(&mut self, message: &str) -> Result<Option<EntryId>, ImportError> {
+        self.close()?;
+        Ok(self.known.get(message).map(|(before, _)| before.clone()))
     }
 
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {

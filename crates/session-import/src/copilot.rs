@@ -132,17 +132,20 @@ impl Writer<'_> {
             }
             "session.compaction_complete" => self.compaction(&id, at, &data),
             "session.snapshot_rewind" => {
-                let to = data.text("upToEventId");
-                if !self.conversation.rewind(to.as_deref().or(Some("")))? {
-                    self.lose("a rewind to an event that is no message");
-                }
-                let at = self.said.iter().position(|(id, _)| Some(id) == to.as_ref());
+                let to = data.text("upToEventId").unwrap_or_default();
+                let Some(before) = self.conversation.before(&to)? else {
+                    self.conversation
+                        .lose("a rewind to an event that is no message");
+                    return Ok(());
+                };
+                let at = self.said.iter().position(|(id, _)| *id == to);
                 self.said.truncate(at.unwrap_or(self.said.len()));
-                Ok(())
+                self.conversation.go_to(before)
             }
             "session.context_cleared" => {
                 self.said.clear();
-                self.conversation.rewind(None).map(drop)
+                let root = self.conversation.emitter.root.clone();
+                self.conversation.go_to(root)
             }
             "session.usage_record" => {
                 let usage = data.object("usage").unwrap_or_default();
@@ -150,7 +153,8 @@ impl Writer<'_> {
                 Ok(())
             }
             "session.truncation" => {
-                self.lose("that the oldest messages were no longer sent");
+                self.conversation
+                    .lose("that the oldest messages were no longer sent");
                 Ok(())
             }
             "session.model_change" => Ok(()),
@@ -165,10 +169,6 @@ impl Writer<'_> {
                 Ok(())
             }
         }
-    }
-
-    fn lose(&mut self, what: &str) {
-        self.conversation.emitter.report.lose(what);
     }
 
     /// Notes a message if a compaction runs.
@@ -189,7 +189,9 @@ impl Writer<'_> {
         if let Some(sent) = data.text("transformedContent").filter(|sent| *sent != said) {
             match sent.strip_suffix(&*said) {
                 Some(added) => parts.insert("added", Block::text(added.trim_end())),
-                None => self.lose("what was added to a message of the user"),
+                None => self
+                    .conversation
+                    .lose("what was added to a message of the user"),
             }
         }
         let text = Block::text(&*said);
@@ -243,7 +245,7 @@ impl Writer<'_> {
         for key in ["reasoningOpaque", "encryptedContent"] {
             if data.filled(key).is_some() {
                 // It belongs to a session at the service.
-                self.lose(key);
+                self.conversation.lose(key);
             }
         }
         answer
@@ -277,7 +279,7 @@ impl Writer<'_> {
         };
         let used = data.object("compactionTokensUsed").unwrap_or_default();
         self.conversation
-            .usage("compaction", json::cased_usage(&used))?;
+            .usage("compaction", at, json::cased_usage(&used))?;
         let before = data.count("preCompactionTokens");
         self.conversation
             .compaction(id, at, &summary, &kept, before)?;

@@ -110,10 +110,7 @@ fn write(
                 mime if mime.starts_with("image/") => Block::image(get("Data"), mime),
                 mime => {
                     let note = format!("[file {} {mime}]", get("Path"));
-                    conversation
-                        .emitter
-                        .report
-                        .lose("content of an attached file");
+                    conversation.lose("content of an attached file");
                     parts.insert("attachment", Block::text(note));
                     continue;
                 }
@@ -141,8 +138,7 @@ fn write(
                 continue;
             }
             other => {
-                let lost = format!("part of a message: {other}");
-                conversation.emitter.report.lose(&lost);
+                conversation.lose(&format!("part of a message: {other}"));
                 continue;
             }
         };

@@ -58,7 +58,7 @@ pub(crate) fn import(
     // The tokens of the whole session alone are known.
     let tokens = |key| count_of(key).unwrap_or(0);
     let [input, output] = ["accumulated_input_tokens", "accumulated_output_tokens"].map(tokens);
-    conversation.usage("session", json::usage(input, output, 0, 0))?;
+    conversation.usage("session", None, json::usage(input, output, 0, 0))?;
     conversation.finish()
 }
 
@@ -162,8 +162,7 @@ fn write(
                 None
             }
             other => {
-                let lost = format!("part of a message: {other}");
-                conversation.emitter.report.lose(&lost);
+                conversation.lose(&format!("part of a message: {other}"));
                 None
             }
         };

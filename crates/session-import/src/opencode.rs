@@ -1,11 +1,12 @@
 //! opencode: what `opencode export` prints, one JSON document with messages and their parts.
 
 use session_model::json::Members;
-use session_model::{Block, Cost, EntryId, FirstKept, StopReason, Usage, UserParts};
+use session_model::{Block, Cost, StopReason, Timestamp, Usage, UserParts};
 
 use crate::Origin;
-use crate::content::{Answer, compaction, image_of_url};
-use crate::emitter::{Begin, CLEARED, CallResult, Emitter, Out, PendingCall, Place};
+use crate::content::{Answer, image_of_url};
+use crate::conversation::Conversation;
+use crate::emitter::{Begin, CLEARED, CallResult, Emitter, Out};
 use crate::error::ImportError;
 use crate::format::Format;
 use crate::input::{Input, cut_off};
@@ -35,33 +36,39 @@ pub(crate) fn import(
     report.parent_session = info.filled("parentID");
     let messages = messages(&document, report);
     let revert = info.object("revert").unwrap_or_default();
-    emitter.begin(Begin {
+    let begin = Begin {
         origin,
         bytes: input.bytes,
         at: info.object("time").and_then(|time| time.time("created")),
         title: info.filled("title"),
-    })?;
-    let mut writer = Writer {
-        leaf: emitter.root.clone(),
-        emitter,
-        messages: &messages,
-        first: Vec::new(),
-        context_tokens: 0,
     };
+    let mut conversation = Conversation::begin(emitter, begin)?;
     let undone = revert.text("messageID");
     let mut before_undone = None;
     for (index, message) in messages.iter().enumerate() {
         if undone.as_ref() == Some(&message.id) {
-            before_undone = Some(writer.leaf.clone());
+            before_undone = Some(conversation.leaf()?);
             if revert.raw("partID").is_some() {
-                writer.emitter.report.lose("undone from within a message");
+                conversation.lose("undone from within a message");
             }
         }
-        let first = writer.write(index)?;
-        writer.first.push(first);
+        let at = message
+            .info
+            .object("time")
+            .and_then(|time| time.time("created"));
+        if message.is_summary() {
+            write_summary(&mut conversation, &messages, index, at)?;
+        } else if !message.is_user {
+            write_answer(&mut conversation, message, at)?;
+        } else if message.compaction_request().is_none() || message.has("text") {
+            // The answer to a request alone is the summary.
+            write_user(&mut conversation, message, at)?;
+        }
     }
-    writer.leaf = before_undone.unwrap_or(writer.leaf);
-    writer.emitter.finish(&writer.leaf)
+    if let Some(leaf) = before_undone {
+        conversation.go_to(leaf)?;
+    }
+    conversation.finish()
 }
 
 /// A message and its parts.
@@ -112,180 +119,120 @@ fn messages<'a>(document: &Document<'a>, report: &mut ImportReport) -> Vec<Messa
     messages.collect()
 }
 
-struct Writer<'a, 'w> {
-    emitter: Emitter<'w>,
-    messages: &'a [Message<'a>],
-    /// The first entry of each message that is written.
-    first: Vec<Option<EntryId>>,
-    leaf: EntryId,
-    context_tokens: u64,
+fn write_user(
+    conversation: &mut Conversation<'_>,
+    message: &Message<'_>,
+    at: Option<Timestamp>,
+) -> Result<(), ImportError> {
+    let mut parts = UserParts::default();
+    for (kind, part) in &message.parts {
+        let text = part.filled("text");
+        match (kind.as_str(), text) {
+            ("text", _) if part.flag("ignored") => {
+                conversation.emitter.report.skip("text (ignored)");
+            }
+            ("text", Some(text)) if part.flag("synthetic") => {
+                parts.insert("synthetic", Block::text(text));
+            }
+            ("text", Some(text)) => parts.add(Block::text(text)),
+            ("file", _) => {
+                let url = part.text("url").unwrap_or_default();
+                match image_of_url(&url) {
+                    Some(image) => parts.own.push(image),
+                    None => parts.insert("synthetic", Block::text(file_note(part, &url))),
+                }
+            }
+            ("text", None) => {}
+            (other, _) => conversation.lose(&format!("part of a message: {other}")),
+        }
+    }
+    conversation.user(&message.id, at, parts)
 }
 
-impl Writer<'_, '_> {
-    /// Writes a message and returns its first entry.
-    fn write(&mut self, index: usize) -> Result<Option<EntryId>, ImportError> {
-        let message = &self.messages[index];
-        let time = message.info.object("time").unwrap_or_default();
-        let place = Place {
-            parent: self.leaf.clone(),
-            at: time.time("created"),
-        };
-        if message.is_user {
-            return match message.compaction_request() {
-                // The answer to it is the summary.
-                Some(_) if !message.has("text") => Ok(None),
-                _ => self.write_user(index, place),
-            };
-        }
-        if message.is_summary() {
-            return self.write_summary(index, place);
-        }
-        self.write_answer(index, &place)
-    }
-
-    fn write_user(&mut self, index: usize, place: Place) -> Result<Option<EntryId>, ImportError> {
-        let message = &self.messages[index];
-        let mut parts = UserParts::default();
-        for (kind, part) in &message.parts {
-            let text = part.filled("text");
-            let is_synthetic = part.flag("synthetic");
-            match (kind.as_str(), text) {
-                ("text", _) if part.flag("ignored") => {
-                    self.emitter.report.skip("text (ignored)");
-                }
-                ("text", Some(text)) if is_synthetic => {
-                    parts.insert("synthetic", Block::text(text));
-                }
-                ("text", Some(text)) => parts.add(Block::text(text)),
-                ("file", _) => {
-                    let url = part.text("url").unwrap_or_default();
-                    match image_of_url(&url) {
-                        Some(image) => parts.own.push(image),
-                        None => parts.insert("synthetic", Block::text(file_note(part, &url))),
-                    }
-                }
-                ("text", None) => {}
-                (other, _) => self
-                    .emitter
-                    .report
-                    .lose(&format!("part of a message: {other}")),
-            }
-        }
-        let ends = self.emitter.user_parts(&message.id, place, parts)?;
-        let (first, last) = ends.unzip();
-        self.leaf = last.unwrap_or_else(|| self.leaf.clone());
-        Ok(first)
-    }
-
-    fn write_answer(
-        &mut self,
-        index: usize,
-        place: &Place,
-    ) -> Result<Option<EntryId>, ImportError> {
-        let message = &self.messages[index];
-        let info = &message.info;
-        let tokens = info.object("tokens").map(|tokens| usage_of(&tokens));
-        let failure = info.object("error");
-        let mut answer = Answer {
-            provider: info.text("providerID").unwrap_or_default(),
-            model: info.text("modelID").unwrap_or_default(),
-            usage: tokens,
-            stop: info.text("finish").and_then(|finish| stop_reason(&finish)),
-            at: place.at,
-            ..Answer::default()
-        };
-        if let Some(failure) = &failure {
-            let name = failure.text("name").unwrap_or_default();
-            let data = failure.object("data").unwrap_or_default();
-            answer.error = Some(data.filled("message").unwrap_or(name.clone()));
-            answer.stop = Some(match name.contains("Aborted") {
-                true => StopReason::Aborted,
-                false => StopReason::Error,
-            });
-        }
-        let mut results = Vec::new();
-        for (kind, part) in &message.parts {
-            match kind.as_str() {
-                "text" => {
-                    let text = part.text("text").unwrap_or_default();
-                    answer.blocks.push(Block::text(text));
-                }
-                "reasoning" => {
-                    take_reasoning(part, &mut answer);
-                }
-                "tool" => {
-                    let (block, pending, result) = tool(part);
-                    answer.blocks.push(block);
-                    results.push((pending, result));
-                }
-                // The tokens of a step are those of its message.
-                "step-start" | "step-finish" | "snapshot" | "patch" => {}
-                other => self
-                    .emitter
-                    .report
-                    .lose(&format!("part of an answer: {other}")),
-            }
-        }
-        if let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) {
-            self.context_tokens = tokens.total_tokens;
-        }
-        let total = info.raw("cost").and_then(|raw| raw.parse().ok());
-        answer.cost = Some(Cost {
+fn write_answer(
+    conversation: &mut Conversation<'_>,
+    message: &Message<'_>,
+    at: Option<Timestamp>,
+) -> Result<(), ImportError> {
+    let info = &message.info;
+    let total = info.raw("cost").and_then(|raw| raw.parse().ok());
+    let mut answer = Answer {
+        provider: info.text("providerID").unwrap_or_default(),
+        model: info.text("modelID").unwrap_or_default(),
+        usage: info.object("tokens").map(|tokens| usage_of(&tokens)),
+        cost: Some(Cost {
             total: total.unwrap_or(0.0),
             ..Cost::default()
+        }),
+        stop: info.text("finish").and_then(|finish| stop_reason(&finish)),
+        at,
+        ..Answer::default()
+    };
+    if let Some(failure) = info.object("error") {
+        let name = failure.text("name").unwrap_or_default();
+        let data = failure.object("data").unwrap_or_default();
+        answer.error = Some(data.filled("message").unwrap_or(name.clone()));
+        answer.stop = Some(match name.contains("Aborted") {
+            true => StopReason::Aborted,
+            false => StopReason::Error,
         });
-        let draft = answer.draft()?;
-        let (first, last) = self.emitter.answer(&message.id, place, draft, results)?;
-        self.leaf = last;
-        Ok(Some(first))
     }
+    let mut results = Vec::new();
+    for (kind, part) in &message.parts {
+        match kind.as_str() {
+            "text" => {
+                let text = part.text("text").unwrap_or_default();
+                answer.blocks.push(Block::text(text));
+            }
+            "reasoning" => take_reasoning(part, &mut answer),
+            "tool" => {
+                let (id, block, result) = tool(part);
+                answer.blocks.push(block);
+                results.extend(result.map(|result| (id, result)));
+            }
+            // The tokens of a step are those of its message.
+            "step-start" | "step-finish" | "snapshot" | "patch" => {}
+            other => conversation.lose(&format!("part of an answer: {other}")),
+        }
+    }
+    conversation.answer(&message.id, answer)?;
+    for (call, result) in results {
+        conversation.result(&call, result)?;
+    }
+    Ok(())
+}
 
-    /// Writes a compaction; a summary that failed is none.
-    fn write_summary(
-        &mut self,
-        index: usize,
-        mut place: Place,
-    ) -> Result<Option<EntryId>, ImportError> {
-        let message = &self.messages[index];
-        let tokens = message
-            .info
-            .object("tokens")
-            .map(|tokens| usage_of(&tokens));
-        if let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) {
-            self.leaf = self.emitter.usage(&place, "compaction", tokens)?;
-            place.parent = self.leaf.clone();
-        }
-        let has_failed =
-            message.info.raw("error").is_some() || message.info.raw("finish").is_none();
-        let summary = message.texts();
-        if has_failed || summary.trim().is_empty() {
-            self.emitter
-                .report
-                .skip("assistant (a summary that failed)");
-            return Ok(None);
-        }
-        let asked_by = message.info.text("parentID").unwrap_or_default();
-        let request = self.messages.iter().find(|message| message.id == asked_by);
-        let tail = request.and_then(Message::compaction_request);
-        let tail = tail.and_then(|part| part.filled("tail_start_id"));
-        let kept = tail.and_then(|tail| {
-            let place = self
-                .messages
-                .iter()
-                .position(|message| message.id == tail)?;
-            // A message that is no entry of its own is kept with what follows.
-            let written = self.first.get(place..)?;
-            written.iter().flatten().next().cloned()
-        });
-        let kept = kept.map_or(FirstKept::None, FirstKept::Entry);
-        let draft = compaction(&summary, kept, self.context_tokens, None, None);
-        self.leaf = self.emitter.write(&message.id, &place, &draft)?;
-        Ok(Some(self.leaf.clone()))
+/// Writes a compaction; a summary that failed is none.
+fn write_summary(
+    conversation: &mut Conversation<'_>,
+    messages: &[Message<'_>],
+    index: usize,
+    at: Option<Timestamp>,
+) -> Result<(), ImportError> {
+    let message = &messages[index];
+    if let Some(tokens) = message.info.object("tokens") {
+        conversation.usage("compaction", at, usage_of(&tokens))?;
     }
+    let has_failed = message.info.raw("error").is_some() || message.info.raw("finish").is_none();
+    let summary = message.texts();
+    if has_failed || summary.trim().is_empty() {
+        let report = &mut conversation.emitter.report;
+        report.skip("assistant (a summary that failed)");
+        return Ok(());
+    }
+    let asked_by = message.info.text("parentID").unwrap_or_default();
+    let request = messages.iter().find(|message| message.id == asked_by);
+    let tail = request.and_then(Message::compaction_request);
+    let tail = tail.and_then(|part| part.filled("tail_start_id"));
+    // A message that is no entry of its own is kept with what follows.
+    let before = messages[..index].iter().map(|message| message.id.clone());
+    let kept = before.skip_while(|id| Some(id) != tail.as_ref());
+    let kept: Vec<String> = kept.collect();
+    conversation.compaction(&message.id, at, &summary, &kept, None)
 }
 
 /// Returns a call with its result, which are one part.
-fn tool(part: &Members<'_>) -> (Block, PendingCall, Option<CallResult>) {
+fn tool(part: &Members<'_>) -> (String, Block, Option<CallResult>) {
     let state = part.object("state").unwrap_or_default();
     let name = part.text("tool").unwrap_or_default();
     let id = part
@@ -294,7 +241,7 @@ fn tool(part: &Members<'_>) -> (Block, PendingCall, Option<CallResult>) {
         .unwrap_or_default();
     let block = Block::call(
         id.clone(),
-        name.clone(),
+        name,
         state.raw("input").and_then(json::raw_object),
     );
     let time = state.object("time").unwrap_or_default();
@@ -326,7 +273,7 @@ fn tool(part: &Members<'_>) -> (Block, PendingCall, Option<CallResult>) {
         // Pending or running: it was interrupted.
         _ => None,
     };
-    (block, PendingCall { id, name }, result)
+    (id, block, result)
 }
 
 /// Adds reasoning to an answer, with the signature by which its service knows it again.

@@ -1,6 +1,5 @@
 //! The second pass: records in their order, as entries.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::json::{Members, RawJson};
@@ -8,13 +7,14 @@ use session_model::{EntryDraft, EntryId, ModelRef, Timestamp, UserParts};
 
 use super::compacted::kept_text;
 use super::items::{self, answer_part, is_output, message_parts, output_of};
+use super::lead::Lead;
 use super::outputs::Outputs;
 use super::scan::{At, Scan, is_native};
-use super::steps::Step;
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::ids::hash_of;
+use crate::input::Line;
 use crate::report::ImportReport;
 use crate::results::LaterPlace;
 
@@ -97,29 +97,25 @@ impl<'a, 'w> Mapper<'a, 'w> {
         Ok(())
     }
 
-    /// Takes the next line; the ranges of its step are those of `texts`.
-    pub fn step(&mut self, step: Step, texts: &str, here: At) -> Result<(), ImportError> {
-        let segment = &self.scan.segments[here.segment];
-        let is_done = match &step {
-            Step::Output(call_id) => self.is_taken(&texts[call_id.clone()]),
-            Step::Usage {
-                response,
-                usage,
-                at,
-            } => {
-                self.is_summary |= self.scan.summaries.contains(&texts[response.clone()]);
-                self.take_usage(*usage, *at)?;
-                true
+    /// Takes the next line.
+    pub fn line(&mut self, line: &Line<'_>, segment: usize) -> Result<(), ImportError> {
+        let scan = self.scan;
+        let source = &scan.segments[segment];
+        let lead = Lead::of(line.bytes).filter(|lead| source.has(lead.ordinal));
+        if let Some(lead) = lead {
+            // What a compaction kept is found by all of an item.
+            let is_result = is_output(lead.payload) && !scan.keeps_items;
+            if lead.is_display(scan) || (is_result && self.is_taken(lead.call_id)) {
+                return Ok(());
             }
-            Step::Whole(_) => false,
-        };
-        let text = match step {
-            _ if is_done => return Ok(()),
-            Step::Whole(text) => Cow::Borrowed(&texts[text]),
-            _ => segment.input.text(here.span)?,
+        }
+        let text = line.text();
+        let here = At {
+            segment,
+            span: line.span,
         };
         match Members::parse(&text) {
-            Some(record) if segment.has(record.count("ordinal")) => self.take(&record, &text, here),
+            Some(record) if source.has(record.count("ordinal")) => self.take(&record, &text, here),
             _ => Ok(()),
         }
     }

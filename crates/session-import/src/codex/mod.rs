@@ -7,7 +7,6 @@ mod lead;
 mod mapper;
 mod outputs;
 mod scan;
-mod steps;
 
 use session_model::Diagnostics;
 
@@ -23,8 +22,7 @@ pub(crate) const API: &str = "openai-responses";
 
 pub(crate) use items::{is_call, is_output, read_result, unwrapped};
 use mapper::Mapper;
-use scan::{At, scan};
-use steps::Steps;
+use scan::scan;
 
 pub(crate) fn import(
     input: &Input,
@@ -51,16 +49,9 @@ pub(crate) fn import(
     for (index, segment) in scan.segments.iter().enumerate() {
         // What is wrong with lines was reported in the first pass.
         let mut ignored = Diagnostics::default();
-        segment.input.folded(
-            segment.end,
-            &mut ignored,
-            |steps: &mut Steps, line| steps.take(line, &scan, segment),
-            |steps, _, _| {
-                let mut list = steps.list.into_iter();
-                let (segment, texts) = (index, &*steps.texts);
-                list.try_for_each(|(span, step)| mapper.step(step, texts, At { segment, span }))
-            },
-        )?;
+        segment.input.lines(segment.end, &mut ignored, |line, _| {
+            mapper.line(&line, index)
+        })?;
     }
     mapper.finish()
 }

@@ -10,7 +10,7 @@ use session_model::{
 };
 
 use super::steps::{Branch, Step, StepKind, blocks};
-use super::{ExportError, ExportReport, Target, ids};
+use super::{Begin, ExportError, ExportReport, Target, ids};
 use crate::emitter::INTERRUPTED;
 
 /// The version that resumes what is written here.
@@ -21,11 +21,8 @@ pub(super) fn export(
     leaf: Leaf,
     out: &mut dyn Write,
 ) -> Result<ExportReport, ExportError> {
-    let header = tree.header();
-    let id = header.map_or("", |header| header.id.as_str());
-    let end = tree.path(leaf);
-    let id = ids::uuid(&["claude", id, end.leaf_id().unwrap_or_default()]);
-    let cwd = header.map_or("", |header| header.cwd.as_str());
+    let Begin { ids, cwd, .. } = Begin::of(tree, leaf);
+    let id = ids::uuid(&["claude", ids[0], ids[1]]);
     let mut report = ExportReport::new(Target::Claude, id);
     let folder = cwd.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
     report.place = Some(format!("projects/{folder}/{}.jsonl", report.session_id));

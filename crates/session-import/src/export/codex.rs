@@ -10,11 +10,11 @@ use session_model::{
 };
 
 use super::steps::{Branch, Step, StepKind, blocks};
-use super::{ExportError, ExportReport, Target, ids};
+use super::{Begin, ExportError, ExportReport, Target, ids};
 use crate::emitter::INTERRUPTED;
 
 /// The version that resumes what is written here.
-const VERSION: &str = "0.169.0";
+const VERSION: &str = "0.171.0";
 
 /// The longest id of a call that the service takes.
 const LONGEST_CALL_ID: usize = 64;
@@ -24,18 +24,15 @@ pub(super) fn export(
     leaf: Leaf,
     out: &mut dyn Write,
 ) -> Result<ExportReport, ExportError> {
-    let header = tree.header();
-    let id = header.map_or("", |header| header.id.as_str());
-    let end = tree.path(leaf);
-    let id = ids::uuid(&["codex", id, end.leaf_id().unwrap_or_default()]);
+    let Begin { ids, cwd, at } = Begin::of(tree, leaf);
+    let id = ids::uuid(&["codex", ids[0], ids[1]]);
     let mut report = ExportReport::new(Target::Codex, id);
     let branch = Branch::of(tree, leaf, &mut report);
     let compaction = branch.newest_compaction();
     let before = &branch.path.entries()[..compaction.unwrap_or(0)];
     let after = &branch.path.entries()[compaction.map_or(0, |place| place + 1)..];
     let history = branch.steps_of(before, &mut report);
-    let begun = header.and_then(|header| Timestamp::parse(&header.timestamp));
-    let begun = begun.or(history.first().map(|step| step.at));
+    let begun = at.or(history.first().map(|step| step.at));
     let begun = begun.unwrap_or(Timestamp::from_millis(0));
     let mut writer = Writer {
         out,
@@ -43,7 +40,6 @@ pub(super) fn export(
         at: begun,
         total: Usage::default(),
     };
-    let cwd = header.map_or("", |header| header.cwd.as_str());
     writer.line(
         "session_meta",
         &json!({

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
-use session_model::{Leaf, SessionTree, SourceError};
+use session_model::{Leaf, SessionTree, SourceError, Timestamp};
 
 use crate::report::count;
 
@@ -61,6 +61,26 @@ pub struct ExportReport {
     pub written: BTreeMap<String, u64>,
     /// What was lost, with how often.
     pub losses: BTreeMap<String, u64>,
+}
+
+/// What every export but that for pi begins with.
+struct Begin<'a> {
+    /// The session and its leaf, which the new ids are made of.
+    ids: [&'a str; 2],
+    cwd: &'a str,
+    at: Option<Timestamp>,
+}
+
+impl<'a> Begin<'a> {
+    fn of(tree: &'a SessionTree, leaf: Leaf) -> Self {
+        let header = tree.header();
+        let end = tree.path(leaf).leaf_id().unwrap_or_default();
+        Self {
+            ids: [header.map_or("", |header| &header.id), end],
+            cwd: header.map_or("", |header| &header.cwd),
+            at: header.and_then(|header| Timestamp::parse(&header.timestamp)),
+        }
+    }
 }
 
 impl ExportReport {

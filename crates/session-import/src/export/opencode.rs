@@ -14,10 +14,10 @@ use session_model::{
 
 use super::ids::TimeIds;
 use super::steps::{Branch, Step, StepKind, blocks};
-use super::{ExportError, ExportReport, Target};
+use super::{Begin, ExportError, ExportReport, Target};
 
 /// The version that imports what is written here.
-const VERSION: &str = "1.18.33";
+const VERSION: &str = "1.18.34";
 
 /// The agent of opencode that goes on.
 const AGENT: &str = "build";
@@ -30,16 +30,12 @@ pub(super) fn export(
     leaf: Leaf,
     out: &mut dyn Write,
 ) -> Result<ExportReport, ExportError> {
-    let header = tree.header();
-    let id = header.map_or("", |header| header.id.as_str());
-    let end = tree.path(leaf);
-    let ids = TimeIds::new(format!("{id} {}", end.leaf_id().unwrap_or_default()));
-    let begun = header.and_then(|header| Timestamp::parse(&header.timestamp));
-    let begun = begun.unwrap_or(Timestamp::from_millis(0));
+    let Begin { ids, cwd, at } = Begin::of(tree, leaf);
+    let ids = TimeIds::new(ids.join(" "));
+    let begun = at.unwrap_or(Timestamp::from_millis(0));
     let mut report = ExportReport::new(Target::Opencode, ids.session(begun));
     let branch = Branch::of(tree, leaf, &mut report);
     let steps = branch.steps(&mut report);
-    let cwd = header.map_or("", |header| header.cwd.as_str());
     let mut writer = Writer {
         ids,
         cwd,

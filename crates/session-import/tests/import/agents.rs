@@ -124,6 +124,62 @@ fn gemini_cli_compresses_behind_the_session_context_and_gives_kept_messages_new_
 }
 
 #[test]
+fn copilot_cli_rewinds_clears_and_compacts_while_it_works() {
+    let event = |id: &str, kind: &str, data: Value| json!({ "type": kind, "data": data, "id": id, "timestamp": "2026-06-01T07:00:00.000Z", "parentId": null });
+    let user = |id: &str, text: &str| event(id, "user.message", json!({ "content": text }));
+    let answer = |id: &str, text: &str| {
+        event(
+            id,
+            "assistant.message",
+            json!({ "content": text, "model": "m" }),
+        )
+    };
+    let mut of_agent = answer("s1", "from a sub-agent");
+    of_agent["agentId"] = json!("a");
+    let records = [
+        event(
+            "e0",
+            "session.start",
+            json!({ "sessionId": "s", "context": { "cwd": "/w" } }),
+        ),
+        user("u1", "one"),
+        answer("a1", "first"),
+        user("u2", "wrong"),
+        event(
+            "e1",
+            "session.snapshot_rewind",
+            json!({ "upToEventId": "u2" }),
+        ),
+        user("u3", "right"),
+        of_agent,
+        event("e2", "session.compaction_start", json!({})),
+        answer("a3", "meanwhile"),
+        event(
+            "e3",
+            "session.compaction_complete",
+            json!({ "success": true, "summaryContent": "sum" }),
+        ),
+        event("e4", "session.context_cleared", json!({})),
+        user("u4", "anew"),
+    ];
+    insta::assert_snapshot!(check(&fixture(&records)), @r#"
+    session s in "/w"
+     00000001 (agent-cli/import) {"bytes":1527,"id":"s","losses":{},"path":"","sha256":nul...
+     u1 user one
+     a1 assistant first
+     u2 user wrong
+     u3 ^a1 user right
+     a3 assistant meanwhile
+     e3 compaction keeps a3 before 0: sum
+     00000008 [agent-cli/import] one
+     00000009 [agent-cli/import] right
+    *u4 ^00000001 user anew
+    skipped: {"assistant.message (of a sub-agent)": 1}
+    duplicates 0, interrupted 0, usage 0+0+0>0
+    "#);
+}
+
+#[test]
 fn gemini_cli_takes_up_a_compressed_session_when_it_resumes() {
     let context = gemini("g0", "user", "<session_context>today</session_context>");
     let head = json!({ "sessionId": "s", "projectHash": "h", "kind": "main", "startTime": "2026-06-01T07:00:00.000Z" });

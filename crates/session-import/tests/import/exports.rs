@@ -204,7 +204,7 @@ fn what_codex_gets() {
     let (lines, _) = Fixture::named("claude-compaction.jsonl").import();
     let (bytes, report) = exported(Target::Codex, &decode_bytes(lines));
     insta::assert_snapshot!(String::from_utf8_lossy(&bytes), @r#"
-    {"payload":{"cli_version":"0.169.0","cwd":"/workspace/project","id":"dac09ab6-1612-85e2-8505-5fc358ed4246","originator":"agent-cli","source":"cli","timestamp":"2026-11-22T03:00:01.000Z"},"timestamp":"2026-11-22T03:00:01.000Z","type":"session_meta"}
+    {"payload":{"cli_version":"0.171.0","cwd":"/workspace/project","id":"dac09ab6-1612-85e2-8505-5fc358ed4246","originator":"agent-cli","source":"cli","timestamp":"2026-11-22T03:00:01.000Z"},"timestamp":"2026-11-22T03:00:01.000Z","type":"session_meta"}
     {"payload":{"images":[],"message":"read both files","type":"user_message"},"timestamp":"2026-11-22T03:00:01.000Z","type":"event_msg"}
     {"payload":{"content":[{"text":"read both files","type":"input_text"}],"role":"user","type":"message"},"timestamp":"2026-11-22T03:00:01.000Z","type":"response_item"}
     {"payload":{"arguments":"{\"file_path\":\"/workspace/project/a.txt\"}","call_id":"toolu_1","name":"Read","type":"function_call"},"timestamp":"2026-11-22T03:00:02.000Z","type":"response_item"}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use session_import::Format;
-use session_model::{AgentMessage, EntryBody, MARKERS, Marker, decode_bytes};
+use session_model::{AgentMessage, EntryBody, decode_bytes};
 
 use crate::support::Fixture;
 
@@ -65,54 +65,16 @@ fn said(bytes: Vec<u8>) -> (String, String) {
     (own, other)
 }
 
-/// Returns the texts of a message in which an agent puts something by a marker.
-fn texts(marker: Marker) -> Vec<String> {
-    match marker {
-        Marker::Tag(tag) => {
-            let tag = format!(
-                "{tag}{}",
-                if tag.ends_with(['_', '-', ':']) {
-                    "x"
-                } else {
-                    ""
-                }
-            );
-            vec![format!("<{tag} a=\"b\">\n{OTHER}\n</{tag}>\n\n{OWN}")]
-        }
-        Marker::Words(tag) => vec![format!("<x>{OTHER}</x>\n<{tag}>{OWN}</{tag}>")],
-        Marker::Own(_) => Vec::new(),
-        Marker::Start(start) => vec![OWN.to_owned(), format!("{start}\n{OTHER}")],
-        Marker::Behind(line) => vec![
-            OWN.to_owned(),
-            format!("\n{line}"),
-            "\nContent from @a.md:\n".to_owned(),
-            OTHER.to_owned(),
-            "\n--- End of content ---".to_owned(),
-        ],
-    }
-}
-
 #[test]
-fn each_marker_of_each_agent_tells_what_is_not_the_users() {
-    const FORMATS: [Format; 4] = [
-        Format::ClaudeCode,
-        Format::Codex,
-        Format::QwenCode,
-        Format::GeminiCli,
-    ];
-    let unknown = ("any", Marker::Tag("a_tag_of_next_year"), "tag");
-    let inserting = MARKERS.iter().filter(|(agent, _, _)| *agent != "user");
-    for (agent, marker, _) in inserting.chain([&unknown]) {
-        let texts = texts(*marker);
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        for format in FORMATS {
-            let Some(bytes) = session(format, &texts, json!({})) else {
-                continue;
-            };
-            let (own, other) = said(bytes);
-            assert_eq!(own, OWN, "{agent} {marker:?} in {format:?}");
-            assert!(other.contains(OTHER), "{agent} {marker:?} in {format:?}");
-        }
+fn what_an_agent_puts_into_a_message_is_not_written_as_the_users() {
+    let text = format!("<a_tag_of_next_year>\n{OTHER}\n</a_tag_of_next_year>\n\n{OWN}");
+    for format in Format::ALL {
+        let Some(bytes) = session(format, &[&text], json!({})) else {
+            continue;
+        };
+        let (own, other) = said(bytes);
+        assert_eq!(own, OWN, "{format:?}");
+        assert!(other.contains(OTHER), "{format:?}");
     }
 }
 
