@@ -1,4 +1,4 @@
-// Recall for opencode 1.18.33. `agent-cli setup opencode` writes this file, and the name of the program next to it.
+// Recall for opencode 1.18.34. `agent-cli setup opencode` writes this file, and the name of the program next to it.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Compaction, recall and pins by agent-cli, for pi 0.87.1 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
+// Compaction, recall and pins by agent-cli, for pi 1.6.0 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
 // this file and the settings next to it: `program`, and `compact`, the arguments of every compaction.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -47,6 +47,8 @@ const qwen = (place) => [place.node, place.installed("qwen/node_modules/@qwen-co
 
 const gemini = (place) => [place.node, place.installed("gemini/node_modules/@google/gemini-cli/bundle/gemini.js"), "--yolo", "--skip-trust", "--model", "mock"];
 
+const cline = (place) => [place.installed(`cline/node_modules/@cline/cli-${process.platform}-${process.arch}/bin/cline`)];
+
 const claude = (place) => [place.installed(`claude/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`), "--model", "claude-sonnet-4-5", "--dangerously-skip-permissions", "-p"];
 
 const said = (content) => ({ type: "user", session_id: "", parent_tool_use_id: null, message: { role: "user", content } });
@@ -136,6 +138,19 @@ export const PEERS = {
       return this.say(place, "Go on at last.");
     },
     taught: FACTS,
+  },
+  // Of these, sessions are read and no more.
+  copilot: {
+    prepare(place) {
+      place.env = { COPILOT_OFFLINE: "true", COPILOT_AUTO_UPDATE: "false", COPILOT_PROVIDER_BASE_URL: place.url, COPILOT_MODEL: "mock" };
+    },
+    say: (place, text) => place.run([place.node, place.installed("copilot/node_modules/@github/copilot/npm-loader.js"), ...(text.startsWith("Go") ? ["--continue"] : []), "--allow-all-tools", "-p", text]),
+    isReadOnly: true,
+  },
+  cline: {
+    prepare: (place) => place.run([...cline(place), "auth", "-p", "openai-compatible", "-k", "none", "-m", "mock", "-b", place.url]),
+    say: (place, text) => place.run([...cline(place), text]),
+    isReadOnly: true,
   },
   opencode: {
     prepare(place) {

@@ -75,6 +75,7 @@ async function drive(name, peers, bin) {
   try {
     const place = new Place(peers, bin, home, model.url);
     await peer.prepare(place);
+    if (peer.isReadOnly) return await read(name, peer, place);
     await place.run([place.bin, "setup", name]);
     await peer.trust?.(place);
     for (const text of [INVENTORY, "Go on."]) await peer.say(place, text);
@@ -94,6 +95,15 @@ async function drive(name, peers, bin) {
     if (process.env.KEEP_HOME) console.log(`home: ${home}`);
     else rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+/** Checks that the newest session of a peer is found, and that what was said in it is read. */
+async function read(name, peer, place) {
+  // Cline continues a session in a terminal alone.
+  for (const text of name === "cline" ? [INVENTORY] : [INVENTORY, "Go on."]) await peer.say(place, text);
+  const found = await place.run([place.bin, "recall", `${name}:newest`, "walrus"]);
+  if (!found.includes(FACT)) throw new Error(`not read: ${found.slice(0, 600)}`);
+  return `\n  ${found.split("\n")[0]}`;
 }
 
 /** Checks what the model was sent after the compaction; returns the request with the question. */
@@ -125,7 +135,7 @@ let failed = 0;
 for (const name of words.length > 0 ? words : Object.keys(PEERS)) {
   const start = Date.now();
   const told = await drive(name, peers, bin).then(
-    (hook) => `recall told what a compaction removed${hook}`,
+    (told) => `${PEERS[name].isReadOnly ? "its session is read" : "recall told what a compaction removed"}${told}`,
     (error) => ((failed += 1), `FAILED: ${error.message}`),
   );
   console.log(`${name}: ${told} (${((Date.now() - start) / 1000).toFixed(1)} s)`);

@@ -9,7 +9,7 @@ use crate::run::{Outcome, debug_binary, output, root, succeed, target, without_s
 const PI: &[&str] = &["@earendil-works/pi-coding-agent@1.6.0"];
 
 /// What npm is given for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this machine.
-const PEERS: [(&str, &[&str]); 7] = [
+const PEERS: [(&str, &[&str]); 9] = [
     ("claude", &["@anthropic-ai/claude-code-PLATFORM@2.1.197"]),
     ("pi", PI),
     (
@@ -26,6 +26,8 @@ const PEERS: [(&str, &[&str]); 7] = [
     ("qwen", &["@qwen-code/qwen-code@0.24.4"]),
     ("gemini", &["@google/gemini-cli@0.61.0"]),
     ("opencode", &["opencode-PLATFORM@1.18.34"]),
+    ("copilot", &["@github/copilot@1.0.102"]),
+    ("cline", &["@cline/cli-PLATFORM@3.0.65"]),
 ];
 
 /// The file that names what was installed in its folder.

@@ -64,7 +64,7 @@ pub enum ProfileArg {
     /// The project's own rules.
     #[default]
     Own,
-    /// pi 0.87.1 to the letter, for comparison.
+    /// pi 1.6.0 to the letter, for comparison.
     Pi,
 }
 

@@ -18,7 +18,7 @@ pub enum ContextRules {
     /// and one system message, the one in force, stands first.
     #[default]
     Own,
-    /// pi 0.87.1's, to the letter: reset boundaries are unknown, a kept id off the path
+    /// pi 1.6.0's, to the letter: reset boundaries are unknown, a kept id off the path
     /// keeps nothing, and system messages stay where they were said.
     Pi,
 }

@@ -53,7 +53,7 @@ pub enum Wording {
     /// The project's own, from `prompts/`.
     #[default]
     Own,
-    /// pi 0.87.1's, which conversation texts must have to be compared with pi's letter by letter.
+    /// pi 1.6.0's, which conversation texts must have to be compared with pi's letter by letter.
     Pi,
 }
 

@@ -234,7 +234,7 @@ fn help() {
 
               Possible values:
               - own: The project's own rules
-              - pi:  pi 0.87.1 to the letter, for comparison
+              - pi:  pi 1.6.0 to the letter, for comparison
 
               [default: own]
 
@@ -353,7 +353,7 @@ fn help() {
 
               Possible values:
               - own: The project's own rules
-              - pi:  pi 0.87.1 to the letter, for comparison
+              - pi:  pi 1.6.0 to the letter, for comparison
 
               [default: own]
 

@@ -182,6 +182,26 @@ fn commands_that_write_make_a_copy_or_refuse() {
 }
 
 #[test]
+fn an_automatic_compaction_below_half_the_window_bounds_it() {
+    let env = TestEnv::new();
+    for (trigger, tokens, window) in [
+        ("auto", 167_000, 167_000),
+        ("auto", 700_000, 1_000_000),
+        ("manual", 167_000, 1_000_000),
+    ] {
+        let text = String::from_utf8_lossy(fixture!("claude-compaction.jsonl")).into_owned();
+        let text = text.replace("155000", &tokens.to_string());
+        let trigger = format!(r#""trigger":"{trigger}""#);
+        env.write(
+            "session.jsonl",
+            text.replace(r#""trigger":"auto""#, &trigger),
+        );
+        let found = env.json(&["inspect", "session.jsonl"]);
+        assert_eq!(found["context"]["window"], window, "{trigger} {tokens}");
+    }
+}
+
+#[test]
 fn a_file_of_no_known_format_names_those_that_were_tried() {
     let env = TestEnv::new();
     env.write("new-codex.jsonl", "{\"type\":\"new\",\"payload\":{}}\n");

@@ -83,7 +83,7 @@ fn every_agent_is_set_up_in_an_empty_home() {
       }
     }
     # /home/ann/.config/opencode/plugin/agent-cli.js
-    // Recall for opencode 1.18.33. `agent-cli setup opencode` writes this file, and the name of the program next to it.
+    // Recall for opencode 1.18.34. `agent-cli setup opencode` writes this file, and the name of the program next to it.
     # /home/ann/.config/opencode/plugin/agent-cli.json
     {
       "program": "agent-cli"
@@ -140,13 +140,13 @@ fn every_agent_is_set_up_in_an_empty_home() {
       }
     }
     # /home/ann/.pi/agent/extensions/agent-cli/index.ts
-    // Compaction, recall and pins by agent-cli, for pi 0.87.1 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
+    // Compaction, recall and pins by agent-cli, for pi 1.6.0 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
     # /home/ann/.pi/agent/extensions/agent-cli/settings.json
     {
       "program": "agent-cli"
     }
     # /home/ann/.omp/agent/extensions/agent-cli/index.ts
-    // Compaction, recall and pins by agent-cli, for pi 0.87.1 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
+    // Compaction, recall and pins by agent-cli, for pi 1.6.0 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
     # /home/ann/.omp/agent/extensions/agent-cli/settings.json
     {
       "program": "agent-cli"
