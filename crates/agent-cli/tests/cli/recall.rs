@@ -227,6 +227,7 @@ fn several_queries_have_an_answer_each_and_none_an_outline() {
 
     user [e1]
     > use the zebra protocol, never the horse protocol
+
     agent [e2]
     > the zebra protocol it is; src/zebra.rs has it
     ");

@@ -20,7 +20,7 @@ use session_store::StoreError;
 const LEAVE: &str = "say leave_later";
 
 /// The text that asks for an undo of what another program wrote.
-const ANY: &str = "say any";
+const ANY: &str = "say any (/undo any)";
 
 impl AgentSession {
     /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.

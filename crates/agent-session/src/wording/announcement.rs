@@ -237,15 +237,14 @@ pub fn compaction_facts(result: &CompactionResult) -> Vec<String> {
     if result.first_kept_entry_id.is_none() {
         return Vec::new();
     }
-    let mut parts = vec![
-        format!("{} summarized", result.summarized_entries),
-        format!("{} kept verbatim", counted(result.kept_entries, "entry")),
-    ];
+    let kept = counted(result.kept_entries, "entry");
+    let kept = match result.shortened_entries {
+        0 => format!("{kept} kept verbatim"),
+        shortened => format!("{kept} kept, {shortened} of them shortened"),
+    };
+    let mut parts = vec![format!("{} summarized", result.summarized_entries), kept];
     if let Some(figures) = &result.user_messages {
         parts.push(messages_left(figures));
-    }
-    if result.shortened_entries > 0 {
-        parts.push(format!("{} shortened", result.shortened_entries));
     }
     parts
 }

@@ -127,8 +127,8 @@ fn files_that_are_no_sessions() {
     runs.env.write("text.jsonl", "no session\n");
     let session = |name: &str| runs.refused(4, &["--session", name, "-p", "hi"]);
     assert_snapshot!(session("tmp"), @"error: [DIR]/tmp: a directory; name a session file in it");
-    assert_snapshot!(session("binary.jsonl"), @"error: [DIR]/binary.jsonl: a binary file, no session; sessions are JSON lines; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export");
-    assert_snapshot!(session("text.jsonl"), @"error: [DIR]/text.jsonl: no session: not one line is a JSON object; name a session's .jsonl file; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export");
+    assert_snapshot!(session("binary.jsonl"), @"error: [DIR]/binary.jsonl: a binary file, no session; sessions are JSON lines; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export, Copilot CLI, Cline, goose, crush");
+    assert_snapshot!(session("text.jsonl"), @"error: [DIR]/text.jsonl: no session: not one line is a JSON object; name a session's .jsonl file; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export, Copilot CLI, Cline, goose, crush");
     let old = runs.unchanged_by(|| runs.play(&["--session", "old.jsonl", "-p", "hi"]));
     assert_snapshot!(old, @"
     exit 2
