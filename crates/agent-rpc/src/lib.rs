@@ -1,8 +1,8 @@
 //! Sessions of `agent-session` that a program drives: requests are lines of JSON, and so are answers and events.
 //!
 //! [`drive`] stands between lines and a session. What it needs of the program around it, other models and documents
-//! about a session, is the trait [`Host`]. Lines come from [`lines_of`] and go to an [`Output`]. The protocol for
-//! people is [`reference()`], for programs [`schema_text`].
+//! about a session, is the trait [`Host`]. Lines come from [`lines_of`] and go to an [`Output`]. [`schema_text`]
+//! describes the protocol for programs.
 //!
 //! **Invariants.** Every request that was read is answered. No answer comes before the events that led to it. Whoever
 //! reads slowly does not hold up the session; after some hundred unread answers its requests wait. Keys are removed from what is sent.
