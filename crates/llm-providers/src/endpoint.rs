@@ -283,7 +283,7 @@ fn is_versioned(base_url: &str) -> bool {
     base_url.contains("?api-version=")
 }
 
-/// Returns true when nobody on the way can read what is sent: https, or this very host.
+/// Returns whether what is sent cannot be read on the way: https, or this very host.
 pub(crate) fn is_secure_transport(base_url: &str) -> bool {
     let Ok(url) = Url::parse(base_url) else {
         return false;

@@ -231,7 +231,7 @@ impl Database {
     }
 }
 
-/// Returns a column that is JSON, with the id that stands in a column of its own.
+/// Returns a column that is JSON, with the id of a column of its own.
 fn with_id(row: &Row<'_>) -> rusqlite::Result<String> {
     let (id, data): (String, String) = (row.get(0)?, row.get(1)?);
     let id = Value::from(id);

@@ -21,7 +21,7 @@ fn common_directory(folder: &Path) -> Option<PathBuf> {
     common.canonicalize().ok()
 }
 
-/// Returns the folder that a session of gemini-cli works in, which stands in a file of a folder above it.
+/// Returns the folder that a session of gemini-cli works in, as a file in a folder above it names it.
 pub(crate) fn project_root(session: &Path) -> Option<String> {
     let folders = session.ancestors().skip(1).take(3);
     folders

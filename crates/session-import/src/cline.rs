@@ -7,10 +7,10 @@ use crate::Origin;
 use crate::claude::{API, answer_block, plain_block};
 use crate::content::Answer;
 use crate::conversation::Conversation;
-use crate::emitter::{Begin, CallResult, Emitter, Out};
+use crate::emitter::{Begin, CallResult, Out};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, cut_off};
+use crate::input::Input;
 use crate::json;
 use crate::partial::Document;
 use crate::report::{ImportReport, count};
@@ -22,11 +22,7 @@ pub(crate) fn import(
     out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let (_, text) = input.document()?;
-    let document = Document::read(&text).ok_or(ImportError::Empty(Format::Cline))?;
-    let mut emitter = Emitter::new(Format::Cline, out);
-    if document.is_cut {
-        emitter.diagnostics.push(cut_off());
-    }
+    let (document, mut emitter) = Document::open(&text, Format::Cline, out)?;
     let member = |key: &str| document.raw(key).and_then(Members::parse);
     let session = member("session").unwrap_or_default();
     let metadata = session.object("metadata").unwrap_or_default();

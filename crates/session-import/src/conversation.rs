@@ -95,7 +95,7 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Writes what the model saw and nobody said.
+    /// Writes what the model saw and what no participant said.
     pub fn hidden(
         &mut self,
         id: &str,

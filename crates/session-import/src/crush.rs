@@ -5,10 +5,10 @@ use session_model::{Block, StopReason, Timestamp, UserParts};
 use crate::Origin;
 use crate::content::{Answer, image_of_url};
 use crate::conversation::Conversation;
-use crate::emitter::{Begin, CallResult, Emitter, Out};
+use crate::emitter::{Begin, CallResult, Out};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, cut_off};
+use crate::input::Input;
 use crate::json;
 use crate::partial::Document;
 use crate::parts::details;
@@ -21,14 +21,9 @@ pub(crate) fn import(
     out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let (_, text) = input.document()?;
-    let empty = || ImportError::Empty(Format::Crush);
-    let document = Document::read(&text).ok_or_else(empty)?;
+    let (document, mut emitter) = Document::open(&text, Format::Crush, out)?;
     let session = document.raw("crush").and_then(Members::parse);
-    let session = session.ok_or_else(empty)?;
-    let mut emitter = Emitter::new(Format::Crush, out);
-    if document.is_cut {
-        emitter.diagnostics.push(cut_off());
-    }
+    let session = session.ok_or(ImportError::Empty(Format::Crush))?;
     let report = &mut emitter.report;
     report.session_id = session.text("id").unwrap_or_default();
     report.cwd = session.text("cwd").unwrap_or_default();

@@ -5,10 +5,10 @@ use session_model::{Block, Timestamp, UserParts};
 use crate::Origin;
 use crate::content::Answer;
 use crate::conversation::Conversation;
-use crate::emitter::{Begin, CallResult, Emitter, Out};
+use crate::emitter::{Begin, CallResult, Out};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, cut_off};
+use crate::input::Input;
 use crate::json;
 use crate::partial::Document;
 use crate::report::{ImportReport, count};
@@ -20,11 +20,7 @@ pub(crate) fn import(
     out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let (_, text) = input.document()?;
-    let document = Document::read(&text).ok_or(ImportError::Empty(Format::Goose))?;
-    let mut emitter = Emitter::new(Format::Goose, out);
-    if document.is_cut {
-        emitter.diagnostics.push(cut_off());
-    }
+    let (document, mut emitter) = Document::open(&text, Format::Goose, out)?;
     let member = |key: &str| document.raw(key).and_then(session_model::json::string);
     let count_of = |key: &str| document.raw(key).and_then(|raw| raw.parse().ok());
     let report = &mut emitter.report;

@@ -6,10 +6,10 @@ use session_model::{Block, Cost, StopReason, Timestamp, Usage, UserParts};
 use crate::Origin;
 use crate::content::{Answer, image_of_url};
 use crate::conversation::Conversation;
-use crate::emitter::{Begin, CLEARED, CallResult, Emitter, Out};
+use crate::emitter::{Begin, CLEARED, CallResult, Out};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, cut_off};
+use crate::input::Input;
 use crate::json;
 use crate::partial::Document;
 use crate::parts::details;
@@ -21,14 +21,9 @@ pub(crate) fn import(
     out: Out<'_>,
 ) -> Result<ImportReport, ImportError> {
     let (_, text) = input.document()?;
-    let empty = || ImportError::Empty(Format::Opencode);
-    let document = Document::read(&text).ok_or_else(empty)?;
+    let (document, mut emitter) = Document::open(&text, Format::Opencode, out)?;
     let info = document.raw("info").and_then(Members::parse);
-    let info = info.ok_or_else(empty)?;
-    let mut emitter = Emitter::new(Format::Opencode, out);
-    if document.is_cut {
-        emitter.diagnostics.push(cut_off());
-    }
+    let info = info.ok_or(ImportError::Empty(Format::Opencode))?;
     let report = &mut emitter.report;
     report.session_id = info.text("id").unwrap_or_default();
     report.cwd = info.text("directory").unwrap_or_default();

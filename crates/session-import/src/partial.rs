@@ -5,6 +5,11 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::emitter::{Emitter, Out};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::input::cut_off;
+
 /// What a document holds up to where it ends.
 #[derive(Debug, Default)]
 pub(crate) struct Document<'a> {
@@ -16,6 +21,20 @@ pub(crate) struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// Reads a document of a format, and begins the session that is written from it.
+    pub fn open<'w>(
+        text: &'a str,
+        format: Format,
+        out: Out<'w>,
+    ) -> Result<(Self, Emitter<'w>), ImportError> {
+        let document = Self::read(text).ok_or(ImportError::Empty(format))?;
+        let mut emitter = Emitter::new(format, out);
+        if document.is_cut {
+            emitter.diagnostics.push(cut_off());
+        }
+        Ok((document, emitter))
+    }
+
     /// Returns what `text` holds, or `None` where it does not even begin as an object.
     pub fn read(text: &'a str) -> Option<Self> {
         let text = text.trim_start_matches('\u{feff}').trim();

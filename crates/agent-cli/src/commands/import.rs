@@ -18,7 +18,7 @@ use session_finder::{Bytes, Converted, convert};
 
 /// Write a session of another agent as a new session.
 ///
-/// The format is told by the content. The same file gives the same
+/// The content decides the format. The same file gives the same
 /// session each time. The report says what was mapped, skipped and lost.
 #[derive(Debug, Args)]
 pub struct ImportArgs {

@@ -43,7 +43,7 @@ pub enum CacheTtl {
     OneHour,
 }
 
-/// How a Chat Completions server is told how much to think.
+/// How a request to a Chat Completions server states the level of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
