@@ -99,6 +99,7 @@ fn normal(screen: &str) -> String {
             // A shorter number leaves room for more of the line.
             (r"(ledger +N (?:tokens )?quoted by code).*", "$1"),
             (r"(?m)(branch summary: .*?) +\d+$", "$1 N"),
+            (r"(?m)(compacted .* -> )[\d.k]+ *\.\.\. +\d+$", "$1... N"),
             // What it says after its time has the room that its number leaves.
             (r"(compacted .*?)  \d{4}-\d\d-\d\d \d\d:\d\d.*", "$1  TIME"),
             (r"(summary|answers) \d+", "$1 N"),
