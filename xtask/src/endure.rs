@@ -51,7 +51,7 @@ const OPERATIONS: [&str; 22] = [
     "context PATH",
     "doctor PATH",
     "tree PATH",
-    "timeline PATH",
+    "files PATH",
     "loss PATH",
     "plan PATH",
     "recall PATH answer",

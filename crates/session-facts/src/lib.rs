@@ -33,7 +33,6 @@ mod tool_call;
 mod touched;
 
 pub use actions::{Action, ActionKind, CommandRun, actions, failing};
-pub use arguments::{COMMANDS, INPUTS};
 pub use commands::CommandRole;
 pub use outcome::Outcome;
 pub use path_normalize::{below, resolved};

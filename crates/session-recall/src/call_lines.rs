@@ -1,28 +1,17 @@
-//! Which lines of a session may make or answer a call, as their bytes tell: most of a session is output that neither the
-//! timeline nor the history of files needs.
+//! Which lines of a session may make or answer a call, as their bytes tell: most of a session is output that the
+//! history of files does not need.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use memchr::memchr2;
-use memchr::memmem::{self, Finder};
-use session_facts::{COMMANDS, INPUTS};
+use memchr::memmem;
 use session_model::{
     AgentMessage, Entry, EntryBody, EntryIndex, MARKER_BYTES, SessionTree, StatedRole, is_excluded,
 };
 
-/// Which calls are looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Calls {
-    /// All.
-    All,
-    /// Those that may run a command.
-    Commands,
-}
-
 /// What is known of an entry.
 pub(super) enum CallLine {
-    /// It makes and answers none of these calls, cannot be read, or carries a marker that excludes it.
+    /// It makes no call and answers none of those made, cannot be read, or carries a marker that excludes it.
     Other,
     /// The user excludes the session.
     Excluded,
@@ -30,13 +19,8 @@ pub(super) enum CallLine {
     Entry(Box<Entry>),
 }
 
-/// Reads an entry, unless it is an answer without such calls or a result of none of the calls in `made`.
-pub(super) fn call_line(
-    tree: &SessionTree,
-    index: EntryIndex,
-    calls: Calls,
-    made: &HashSet<String>,
-) -> CallLine {
+/// Reads an entry, unless it is an answer without calls or a result of none of the calls in `made`.
+pub(super) fn call_line(tree: &SessionTree, index: EntryIndex, made: &HashSet<String>) -> CallLine {
     let role = tree.role(index);
     if role == Some(StatedRole::ToolResult) && made.is_empty() {
         return CallLine::Other;
@@ -45,7 +29,7 @@ pub(super) fn call_line(
         return CallLine::Other;
     };
     let is_wanted = match role {
-        Some(StatedRole::Assistant) => may_call(&line, calls),
+        Some(StatedRole::Assistant) => may_call(&line),
         Some(StatedRole::ToolResult) => may_answer(&line, made),
         _ => true,
     };
@@ -65,26 +49,9 @@ pub(super) fn call_line(
     CallLine::Entry(Box::new(entry))
 }
 
-/// Returns false for the line of an answer that makes no such call.
-fn may_call(line: &[u8], calls: Calls) -> bool {
-    static NAMES: LazyLock<Vec<Finder<'static>>> =
-        LazyLock::new(|| COMMANDS.iter().chain(&INPUTS).map(Finder::new).collect());
-    let is_member = |end: usize| {
-        // `name":"text` or `name":[`, also within a text. Spaces may be anywhere.
-        let mut rest = line[end..].iter();
-        let mut next = || rest.find(|byte| !matches!(byte, b' ' | b'\t' | b'\\'));
-        next() == Some(&b'"') && next() == Some(&b':') && matches!(next(), Some(b'"' | b'['))
-    };
-    let mut names = NAMES.iter();
-    let has = match calls {
-        Calls::All => memmem::find(line, b"toolCall").is_some(),
-        Calls::Commands => names.any(|name| {
-            let length = name.needle().len();
-            name.find_iter(line).any(|at| is_member(at + length))
-        }),
-    };
-    // Few writers escape letters.
-    has || memmem::find(line, b"\\u00").is_some()
+/// Returns false for the line of an answer that makes no call. Few writers escape letters.
+fn may_call(line: &[u8]) -> bool {
+    memmem::find(line, b"toolCall").is_some() || memmem::find(line, b"\\u00").is_some()
 }
 
 /// Returns false for the line of a result that answers none of these calls.

@@ -10,7 +10,7 @@ use session_model::{
 use session_facts::{LastSeen, SourceMessage, file_calls, resolved, touched_in};
 use session_model::without_private;
 
-use crate::call_lines::{CallLine, Calls, call_line};
+use crate::call_lines::{CallLine, call_line};
 
 /// One call that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,7 +51,7 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
         ) {
             continue;
         }
-        let entry = match call_line(tree, *index, Calls::All, &made) {
+        let entry = match call_line(tree, *index, &made) {
             CallLine::Entry(entry) => entry,
             CallLine::Excluded => return Vec::new(),
             CallLine::Other => continue,

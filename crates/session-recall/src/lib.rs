@@ -1,5 +1,5 @@
 //! Recall: finding again what a compaction took out of the context, on any branch, and reading it; besides, the history of
-//! each file of a session ([`file_history`]) and what happened when ([`timeline()`]).
+//! each file of a session ([`file_history`]).
 //!
 //! A search has three steps, so that its caller can use threads: [`RecallSearch::new`], [`RecallSearch::scan`] for each
 //! part of the session, and [`RecallSearch::finish`], which ranks what the scans found and fits it into a budget.
@@ -52,7 +52,6 @@ mod read;
 mod search;
 mod shown;
 mod terms;
-mod timeline;
 
 use std::ops::Range;
 
@@ -69,7 +68,6 @@ pub use read::{
 };
 pub use search::{RecallSearch, Scan};
 pub use session_model::Clean;
-pub use timeline::{TimelineEvent, TimelineKind, timeline};
 
 /// What is looked for.
 #[derive(Clone, Copy)]

@@ -39,7 +39,6 @@ mod setup;
 mod summaries;
 #[cfg(feature = "tui")]
 mod terminal;
-mod timeline;
 mod tree;
 mod undo;
 #[cfg(feature = "tui")]
@@ -205,7 +204,6 @@ commands! {
     Handoff: handoff::HandoffArgs,
     Recall: recall::RecallArgs,
     Files: files::FilesArgs,
-    Timeline: timeline::TimelineArgs,
     Loss: loss::LossArgs,
     Summaries: summaries::SummariesArgs,
     Compare: compare::CompareArgs,

@@ -846,7 +846,7 @@ fn ctrl_c_ends_what_computes() {
     }
     env.write("s.jsonl", &text);
     let read = text.len() as u64 * 11 / 10;
-    let output = interrupted(&env, &["timeline", "s.jsonl", "--json"], read);
+    let output = interrupted(&env, &["files", "s.jsonl", "--json"], read);
     assert_eq!(output.code, Some(130), "{output}");
     assert_eq!(output.json()["error"]["kind"], "cancelled");
 }

@@ -75,8 +75,6 @@ fn help() {
                    context
       files        Show which files the agent read and changed, or the history of one and its text as
                    the session saw it last
-      timeline     Show what happened, turn by turn: messages of the user, commits, test runs,
-                   compactions
       loss         Show what compactions took out of the model's context, and what their summaries
                    invented
       summaries    List the summaries of a session: who wrote each, when, by which strategy, what it

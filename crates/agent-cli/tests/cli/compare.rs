@@ -1,4 +1,4 @@
-//! `compare`: strategies side by side, for people, for programs and for a browser; nothing is changed.
+//! `compare`: strategies side by side, for people and for programs; nothing is changed.
 
 use insta::assert_snapshot;
 
@@ -84,28 +84,6 @@ fn programs_get_what_loss_gives_and_what_it_takes() {
             "{member}"
         );
     }
-}
-
-#[test]
-fn a_page_is_written_once_and_holds_no_markup_of_others() {
-    let env = env();
-    let arguments = [
-        "compare",
-        "s.jsonl",
-        "--strategies",
-        "extractive",
-        "--html",
-        "c.html",
-    ];
-    let shown = env.run(&arguments);
-    assert_eq!(shown.code, Some(0), "{shown}");
-    let page = String::from_utf8(env.read("c.html")).expect("text");
-    assert!(page.starts_with("<!doctype html>") && page.contains("<th>extractive</th>"));
-    assert!(!page.contains("http"), "nothing comes from elsewhere");
-    let again = env.run(&arguments);
-    assert_eq!(again.code, Some(2), "{again}");
-    assert!(again.stderr.contains("--html never overwrites"), "{again}");
-    assert_eq!(env.read("c.html"), page.into_bytes());
 }
 
 #[test]
@@ -211,7 +189,7 @@ fn a_strategy_that_fails_is_a_row_of_the_others() {
         ];
         bench.run(&mut bench.asked(&[&asked[..], more].concat()))
     };
-    let shown = with("context-full,extractive", &["--html", "c.html"]);
+    let shown = with("context-full,extractive", &[]);
     assert_eq!(shown.code, Some(0), "{shown}");
     assert!(
         shown
@@ -219,8 +197,6 @@ fn a_strategy_that_fails_is_a_row_of_the_others() {
             .contains("context-full failed: Compaction failed"),
         "{shown}"
     );
-    let page = String::from_utf8(bench.env.read("c.html")).expect("text");
-    assert!(page.contains("context-full failed: "), "{page}");
     let document = with("context-full,extractive", &["--json"]).json();
     let rows = &document["strategies"];
     assert!(rows[0]["failed"].is_string(), "{document}");

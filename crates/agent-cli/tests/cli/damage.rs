@@ -381,7 +381,7 @@ fn sample_with_damage(env: &TestEnv) {
 }
 
 /// Commands that read a session, each with its arguments.
-pub const READERS: [&[&str]; 20] = [
+pub const READERS: [&[&str]; 19] = [
     &["inspect", "s.jsonl"],
     &["context", "s.jsonl"],
     &["plan", "s.jsonl"],
@@ -390,7 +390,6 @@ pub const READERS: [&[&str]; 20] = [
     &["handoff", "s.jsonl", "--out", "new.jsonl"],
     &["recall", "s.jsonl", "e9"],
     &["files", "s.jsonl"],
-    &["timeline", "s.jsonl"],
     &["loss", "s.jsonl"],
     &["summaries", "s.jsonl"],
     &[

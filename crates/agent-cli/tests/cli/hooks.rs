@@ -235,40 +235,6 @@ fn a_hook_that_fails_is_shown_and_ends_in_1() {
 
 #[test]
 #[cfg(unix)]
-fn the_example_is_taken_from_a_session_that_is_named() {
-    let points = [
-        "session_before_compact",
-        "session.compacting",
-        "session_before_tree",
-        "session_compact",
-        "turn_end",
-    ];
-    let env = with_hooks(&json!({ "echo": hook(&points, "cat > seen.json") }));
-    let tried = |point: &str| -> Value {
-        let mut arguments = vec![point, "--session", "s.jsonl"];
-        arguments.extend(["--set", "compaction.keepRecentTokens=300"]);
-        let output = test(&env, &arguments);
-        assert_eq!(output.code, Some(0), "{output}");
-        serde_json::from_slice(&env.read("seen.json")).expect("one object")
-    };
-    let plan = env.json(&[
-        "plan",
-        "s.jsonl",
-        "--set",
-        "compaction.keepRecentTokens=300",
-    ]);
-    let seen = tried("session_before_compact");
-    assert_eq!(seen["first_kept_entry_id"], plan["first_kept_entry_id"]);
-    let path = seen["session_path"].as_str().expect("a path");
-    assert!(std::path::Path::new(path).ends_with("s.jsonl"), "{path}");
-    assert!(tried("session.compacting")["messages"].is_array());
-    assert_eq!(tried("session_before_tree")["user_wants_summary"], true);
-    assert_eq!(tried("session_compact")["entry"]["id"], "e11");
-    assert_eq!(tried("turn_end")["session_path"].as_str(), Some(path));
-}
-
-#[test]
-#[cfg(unix)]
 fn a_payload_is_given_as_it_stands() {
     let env = with_hooks(&json!({
         "echo": { "points": ["tool_call"], "command": "cat > seen.json", "matches": "nothing" },

@@ -283,33 +283,6 @@ fn files_have_a_history_and_their_last_text() {
     assert_eq!(env.run(&["files", "empty.jsonl"]).code, Some(3));
 }
 
-#[test]
-fn a_timeline_has_messages_commits_tests_and_compactions() {
-    let env = TestEnv::new();
-    let run = |id: &str, command: &str| json!({ "type": "toolCall", "id": id, "name": "bash", "arguments": { "command": command } });
-    let calls = json!([
-        run("1", "cargo test"),
-        run("2", "git add -A && git commit -m x")
-    ]);
-    let lines = [
-        json!({ "type": "session", "version": 3, "id": "s", "cwd": "/p" }),
-        json!({ "type": "message", "id": "e1", "parentId": null, "timestamp": "2026-01-01T10:00:00.000Z", "message": { "role": "user", "content": "fix it" } }),
-        json!({ "type": "message", "id": "e2", "parentId": "e1", "message": { "role": "assistant", "content": calls } }),
-        json!({ "type": "message", "id": "e3", "parentId": "e2", "message": { "role": "toolResult", "toolCallId": "1", "toolName": "bash", "content": [], "isError": true } }),
-        json!({ "type": "message", "id": "e4", "parentId": "e3", "message": { "role": "toolResult", "toolCallId": "2", "toolName": "bash", "content": [], "isError": false } }),
-    ];
-    env.write("s.jsonl", lines.map(|line| format!("{line}\n")).concat());
-    assert_snapshot!(env.run(&["timeline", "s.jsonl"]).stdout, @"
-    1  2026-01-01 10:00  e1  fix it
-                         e2  tests failed: cargo test
-                         e2  commit: x
-    ");
-    assert_eq!(
-        env.json(&["timeline", "s.jsonl"])["events"][1]["failed"],
-        true
-    );
-}
-
 /// Writes a kept session of `cwd` that says `text`.
 fn keep(env: &TestEnv, cwd: &Path, id: &str, text: &str) {
     let folder = folder_for(&env.path("data"), cwd);

@@ -276,7 +276,6 @@ fn every_reading_command_takes_names_of_sessions() {
             &["doctor", name],
             &["compare", name],
             &["files", name],
-            &["timeline", name],
             &["handoff", name, "--out", "handoff.jsonl"],
             &["import", name, "--out", "import.jsonl"],
             &["export", name, "--to", "codex", "--out", "export.jsonl"],

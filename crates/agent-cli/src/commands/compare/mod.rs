@@ -1,6 +1,5 @@
 //! `compare`: several strategies on one session, side by side. The session is not changed.
 
-mod html;
 mod table;
 
 use std::time::Instant;
@@ -12,17 +11,15 @@ use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
 
 use crate::commands::compact::{Done, execute};
-use crate::commands::export::of_page;
 use crate::commands::plan::{PlanArgs, Planned, Planning};
 use crate::commands::{Outcome, all_diagnostics, order, restoring};
 use crate::error::Error;
-use crate::files::{open_session, write_new};
+use crate::files::open_session;
 use crate::models::{ModelArgs, Models, Wanted};
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::read_report::refuse_failed_reads;
 use crate::ui::{clean, counted, tokens};
 use agent_session::summarize::{Candidate, ModelReport, SummaryMethod};
-use session_store::{Contents, check_new};
 use std::path::PathBuf;
 
 /// Show what several strategies would make of a session, side by side.
@@ -49,9 +46,6 @@ pub struct CompareArgs {
     /// Who writes the summaries of context-full and restore.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Write the comparison to this new file, as a page for a browser.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
 }
 
 /// What a strategy would make of the session.
@@ -169,10 +163,6 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
                 .to_owned(),
         ));
     }
-    if let Some(file) = &args.html {
-        // What cannot be written is not worth asking for.
-        check_new(file).map_err(|error| of_page(error.into()))?;
-    }
     let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
@@ -201,14 +191,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
         let reason = reasons.collect::<Vec<_>>().join("; ");
         return Ok(Outcome::nothing_to_do(reason, document).of(session.report()));
     }
-    let mut text = table::text(&rows);
-    if let Some(file) = &args.html {
-        let name = args.session.session.display().to_string();
-        let page = html::page(&name, &rows);
-        write_new(file, Contents::Empty, true, &[page]).map_err(of_page)?;
-        text.push_str(&format!("written to {}\n", file.display()));
-    }
-    Ok(Outcome::done(&document, text).of(session.report()))
+    Ok(Outcome::done(&document, table::text(&rows)).of(session.report()))
 }
 
 /// Returns the strategies that were asked for, each once.

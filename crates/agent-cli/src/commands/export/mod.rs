@@ -12,7 +12,6 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::{Global, SessionArgs};
 
-pub(super) use page::of_page;
 #[cfg(feature = "tui")]
 pub(super) use page::write_page;
 

@@ -95,7 +95,7 @@ fn text(page: &Page, file: &str) -> String {
 }
 
 /// Returns an error about a new file with the name of the option that it is of.
-pub(in crate::commands) fn of_page(error: Error) -> Error {
+fn of_page(error: Error) -> Error {
     match error {
         Error::Usage(text) => Error::Usage(text.replace("--out", "--html")),
         other => Error::Failure(other.to_string().replace("--out", "--html")),

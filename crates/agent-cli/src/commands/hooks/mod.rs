@@ -1,6 +1,5 @@
 //! `hooks`: the programs that settings let into a session, and trials of them.
 
-mod event;
 pub(super) mod list;
 mod merged;
 mod trial;

@@ -4,12 +4,11 @@ use std::io::Read;
 use std::path::Path;
 
 use clap::Args;
-use hooks::{CommandHook, CommandRun, HookContext, HookEvent, HookPoint};
+use hooks::{CommandHook, CommandRun, HookContext, HookEvent, HookPoint, SampleSession};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::environment;
-use super::event::with_event;
 use super::merged::meaning;
 use crate::commands::Outcome;
 use crate::error::Error;
@@ -27,9 +26,6 @@ pub struct HooksTestArgs {
     /// Run only this hook, whether or not its pattern and folder fit.
     #[arg(long, value_name = "NAME")]
     pub only: Option<String>,
-    /// Take the example from this session instead of a made-up one.
-    #[arg(long, value_name = "FILE")]
-    pub session: Option<PathBuf>,
     /// Give the hooks this JSON object as it stands, from a file or, for -, from standard input.
     #[arg(long, value_name = "FILE")]
     pub payload: Option<PathBuf>,
@@ -100,31 +96,35 @@ pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Erro
         let document = json!({ "point": args.point.name(), "hooks": [] });
         return Ok(Outcome::nothing_to_do(reason, document));
     }
-    let session = args.session.as_deref();
-    with_event(args.point, session, settings, |event, context| {
-        let context = HookContext {
-            cancel: crate::cancel::token(),
-            ..context
-        };
-        // Whoever names a hook, or what it reads, wants it run.
-        let anyway = args.only.is_some() || payload.is_some();
-        let trying = async {
-            let (mut trials, mut answers) = (Vec::new(), Vec::new());
-            for hook in hooks {
-                let run = match anyway || hook.applies(event, &context) {
-                    true => Some(tried(&hook, event, &context, payload.as_ref()).await),
-                    false => None,
-                };
-                trials.push(Trial::of(&hook, run.as_ref()));
-                answers.extend(run.map(|run| (hook.name, run.outcome)));
-            }
-            let meaning = meaning(event, answers).await;
-            (trials, meaning)
-        };
-        let (trials, meaning) = block_on(trying)?;
-        crate::cancel::check()?;
-        Ok(outcome(args.point, &trials, &meaning))
-    })
+    let cwd = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
+    let session = SampleSession::default();
+    let samples = session.samples();
+    let samples = samples.map_err(|error| Error::Failure(error.to_string()))?;
+    let event = samples
+        .event(args.point)
+        .ok_or_else(|| Error::Failure(format!("there is no example of {}", args.point)))?;
+    let context = HookContext {
+        cancel: crate::cancel::token(),
+        ..session.context(cwd)
+    };
+    // A hook that is named, or that gets a payload, is run in any case.
+    let anyway = args.only.is_some() || payload.is_some();
+    let trying = async {
+        let (mut trials, mut answers) = (Vec::new(), Vec::new());
+        for hook in hooks {
+            let run = match anyway || hook.applies(&event, &context) {
+                true => Some(tried(&hook, &event, &context, payload.as_ref()).await),
+                false => None,
+            };
+            trials.push(Trial::of(&hook, run.as_ref()));
+            answers.extend(run.map(|run| (hook.name, run.outcome)));
+        }
+        let meaning = meaning(&event, answers).await;
+        (trials, meaning)
+    };
+    let (trials, meaning) = block_on(trying)?;
+    crate::cancel::check()?;
+    Ok(outcome(args.point, &trials, &meaning))
 }
 
 async fn tried(

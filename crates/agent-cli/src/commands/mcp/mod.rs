@@ -41,7 +41,7 @@ pub struct McpArgs {
     /// Offer the tool that pins texts, too; without it the server changes nothing.
     #[arg(long)]
     pub allow_write: bool,
-    /// Offer all tools: also files, timeline, loss, context_usage, compact_plan and pins.
+    /// Offer all tools: also files, loss, context_usage, compact_plan and pins.
     #[arg(long)]
     pub all_tools: bool,
     /// The session that is meant where a call names none: a file, an id, or AGENT:newest; unless given, the one that the

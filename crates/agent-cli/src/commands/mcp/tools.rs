@@ -124,13 +124,6 @@ pub(super) const TOOLS: &[CommandTool] = &[
         offered: Offered::OnRequest,
     },
     CommandTool {
-        name: "timeline",
-        description: "The course of a session: messages of the user, commits, test runs, compactions.",
-        command: &["timeline"],
-        arguments: &[],
-        offered: Offered::OnRequest,
-    },
-    CommandTool {
         name: "loss",
         description: "What compactions removed from the context: messages, answers, results, files, failing commands, todos.",
         command: &["loss"],
