@@ -64,7 +64,7 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    /// Returns a command whose standard error is beside its output.
+    /// Returns a command of the program that asks the server.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program);
         without_settings(&mut command)
@@ -149,14 +149,10 @@ fn lives(life: &Life<'_>) -> Outcome<String> {
         ));
     }
     let file = life.session.to_string_lossy();
-    let arguments = [
-        "compact",
-        &file,
-        "--dry-run",
-        "--json",
-        "--fallback",
-        "extractive",
-    ];
+    let keep = ["--set", "compaction.keepRecentTokens=50"];
+    let compact = ["compact", &file, "--dry-run", "--json"];
+    let limits = ["--window", "4096", "--fallback", "extractive"];
+    let arguments = [&compact[..], &limits, &keep].concat();
     let again = parse(&output(&mut life.command(&arguments))?)?;
     Ok(format!(
         "refused, {} to {} tokens by {}, answered; {} to {} by {}",
