@@ -7,6 +7,7 @@ mod bash;
 pub(crate) mod capture;
 pub(crate) mod diff;
 pub(crate) mod edit;
+mod file_tool;
 mod find;
 mod grep;
 mod ignored;
@@ -34,12 +35,12 @@ pub use image::of_base64 as image_in_base64;
 /// Returns the built-in tools, in the order in which models see them.
 pub(crate) fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
-        Arc::new(read::Read),
-        Arc::new(write::Write),
-        Arc::new(edit::Edit),
+        Arc::new(read::READ),
+        Arc::new(write::WRITE),
+        Arc::new(edit::EDIT),
         Arc::new(bash::Bash),
-        Arc::new(grep::Grep),
-        Arc::new(find::Find),
-        Arc::new(ls::Ls),
+        Arc::new(grep::GREP),
+        Arc::new(find::FIND),
+        Arc::new(ls::LS),
     ]
 }

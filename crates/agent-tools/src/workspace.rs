@@ -228,6 +228,11 @@ impl Workspace {
         ResolvedPath::new(self.root.clone(), self.deny_list.clone(), path)
     }
 
+    /// Returns the place of what is to be read, or the root where nothing is named.
+    pub fn locate_or_top(&self, path: Option<&str>) -> Result<ResolvedPath, String> {
+        path.map_or_else(|| Ok(self.top()), |path| self.locate(path))
+    }
+
     /// Returns how a model is told of a path: from the root on where it is in it.
     pub fn shown(&self, path: &Path) -> String {
         let within = path.strip_prefix(&self.root.path).unwrap_or(path);

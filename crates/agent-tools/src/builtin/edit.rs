@@ -3,30 +3,25 @@
 use std::fs::Metadata;
 use std::io::Read as _;
 
-use llm_providers::{BoxFuture, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::arguments::{parse, schema};
 use super::diff;
+use super::file_tool::FileTool;
 use super::replace::replace;
 use super::replacement::{Change, find_changes};
-use crate::context::{ToolContext, ToolLimits};
-use crate::file::{CommitPoint, Identity, Target, blocking};
+use crate::context::ToolContext;
+use crate::file::{CommitPoint, Identity, Target};
 use crate::output::ToolOutput;
 use crate::text::{count, reason};
-use crate::tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
-use crate::workspace::Workspace;
+use crate::tool::{Concurrency, Idempotency, PathArgument, ToolKind, ToolMeta};
 use crate::workspace::resolved::{Purpose, ResolvedPath};
-
-/// The tool.
-pub(super) struct Edit;
 
 /// Either `edits`, which models are told of, or the members of one edit, which some send all the same.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// The file, from the workspace on or absolute.
     path: String,
     /// The replacements. Each is looked for in the file as it is now, and none may touch another.
@@ -41,7 +36,7 @@ struct Arguments {
 }
 
 /// One replacement.
-#[derive(Debug, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Replacement {
     /// The text to replace, exactly as it is in the file, spaces included. It must occur once; take as many
@@ -54,97 +49,62 @@ pub(super) struct Replacement {
 }
 
 impl Arguments {
-    fn replacements(self) -> Result<(String, Vec<Replacement>), String> {
+    fn replacements(&self) -> Result<Vec<Replacement>, String> {
         let one = self.old_text.is_some() || self.new_text.is_some() || self.all.is_some();
-        let edits = match (self.edits, self.old_text, self.new_text) {
-            (Some(_), _, _) if one => {
-                return Err(
-                    "edits: cannot be combined with old_text, new_text or all; move those into edits"
-                        .to_owned(),
-                );
-            }
+        match (&self.edits, &self.old_text, &self.new_text) {
+            (Some(_), _, _) if one => Err(
+                "edits: cannot be combined with old_text, new_text or all; move those into edits"
+                    .to_owned(),
+            ),
             (Some(edits), _, _) if edits.is_empty() => {
-                return Err("edits: is empty; give at least one replacement".to_owned());
+                Err("edits: is empty; give at least one replacement".to_owned())
             }
-            (Some(edits), _, _) => edits,
-            (None, Some(old_text), Some(new_text)) => vec![Replacement {
-                old_text,
-                new_text,
+            (Some(edits), _, _) => Ok(edits.clone()),
+            (None, Some(old_text), Some(new_text)) => Ok(vec![Replacement {
+                old_text: old_text.clone(),
+                new_text: new_text.clone(),
                 all: self.all,
-            }],
-            (None, Some(_), None) => return Err("new_text: is missing".to_owned()),
-            (None, None, Some(_)) => return Err("old_text: is missing".to_owned()),
+            }]),
+            (None, Some(_), None) => Err("new_text: is missing".to_owned()),
+            (None, None, Some(_)) => Err("old_text: is missing".to_owned()),
             (None, None, None) => {
-                return Err("edits: is missing; give a list of old_text and new_text".to_owned());
+                Err("edits: is missing; give a list of old_text and new_text".to_owned())
             }
-        };
-        Ok((self.path, edits))
-    }
-}
-
-impl Tool for Edit {
-    fn name(&self) -> &str {
-        "edit"
-    }
-
-    fn description(&self) -> &str {
-        "Replaces pieces of a file. Each old_text must stand in the file exactly so, and once; when one \
-         of them does not, nothing is changed. Returns what changed as a diff."
-    }
-
-    fn parameters(&self) -> Value {
-        schema::<Arguments>()
-    }
-
-    fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            kind: ToolKind::Edit,
-            read_only: false,
-            concurrency: Concurrency::WithOtherPaths,
-            idempotency: Idempotency::NotIdempotent,
-            path: Some(PathArgument::File),
-            ..ToolMeta::READ
         }
     }
-
-    fn run<'a>(
-        &'a self,
-        arguments: &'a Value,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let parsed = parse(arguments).and_then(Arguments::replacements);
-            let (path, edits) = match parsed {
-                Ok(parsed) => parsed,
-                Err(message) => return ToolOutput::error(message),
-            };
-            let workspace = context.workspace.clone();
-            let limits = context.limits;
-            let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |commit| {
-                change(&workspace, &path, &edits, &limits, &redactor, commit)
-            })
-            .await
-        })
-    }
 }
 
+/// The tool.
+pub(super) const EDIT: FileTool<Arguments> = FileTool {
+    name: "edit",
+    description: "Replaces pieces of a file. Each old_text must stand in the file exactly so, and once; when one \
+         of them does not, nothing is changed. Returns what changed as a diff.",
+    meta: ToolMeta {
+        kind: ToolKind::Edit,
+        read_only: false,
+        concurrency: Concurrency::WithOtherPaths,
+        idempotency: Idempotency::NotIdempotent,
+        path: Some(PathArgument::File),
+        ..ToolMeta::READ
+    },
+    work: change,
+};
+
 fn change(
-    workspace: &Workspace,
-    path: &str,
-    edits: &[Replacement],
-    limits: &ToolLimits,
-    redactor: &Redactor,
+    arguments: &Arguments,
+    context: &ToolContext,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
+    let path = &arguments.path;
+    let edits = arguments.replacements()?;
     let describe = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
-    let place = workspace.locate_to_change(path)?;
-    let original = Original::read(place, limits.edit_bytes).map_err(describe)?;
-    let changes = find_changes(&original.text, edits, commit).map_err(describe)?;
+    let place = context.workspace.locate_to_change(path)?;
+    let original = Original::read(place, context.limits.edit_bytes).map_err(describe)?;
+    let changes = find_changes(&original.text, &edits, commit).map_err(describe)?;
     let edited = apply(&original.text, &changes);
     let lost = original.replace(&edited, commit).map_err(describe)?;
     let diff = diff::unified(path, &original.text, &edited);
-    let diff = diff::bounded(diff, limits, redactor);
+    let diff = diff::bounded(diff, &context.limits, &context.redactor);
     let replacements = count(changes.len(), "replacement");
     let notice = lost.map_or(String::new(), |lost| format!("[{lost}]\n"));
     let text = format!("edited {path}: {replacements}\n{notice}{diff}");

@@ -3,31 +3,26 @@
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
-use llm_providers::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::arguments::{parse, schema};
+use super::file_tool::FileTool;
 use super::listing::Listing;
 use super::walk::{Pattern, walk};
-use crate::context::{ToolContext, ToolLimits};
-use crate::file::{CommitPoint, blocking};
+use crate::context::ToolContext;
+use crate::file::CommitPoint;
 use crate::kind::Kind;
 use crate::output::ToolOutput;
 use crate::text::reason;
-use crate::tool::{PathArgument, Tool, ToolKind, ToolMeta};
-use crate::workspace::Workspace;
+use crate::tool::{PathArgument, ToolKind, ToolMeta};
 
 /// How many names are shown when the call says nothing.
 const SHOWN: usize = 1000;
 
-/// The tool.
-pub(super) struct Find;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// A pattern for names: *.rs for names anywhere below the folder, src/**/*.rs for paths from the folder on.
     pattern: String,
     /// The folder to look in, from the workspace on or absolute. Without it, the workspace.
@@ -36,77 +31,40 @@ struct Arguments {
     limit: Option<NonZeroUsize>,
 }
 
-impl Tool for Find {
-    fn name(&self) -> &str {
-        "find"
-    }
-
-    fn description(&self) -> &str {
-        "Finds files and folders by name, sorted by path; folders end in /. What .gitignore names is left out, \
-         hidden files are not; links are not followed."
-    }
-
-    fn parameters(&self) -> Value {
-        schema::<Arguments>()
-    }
-
-    fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            kind: ToolKind::Search,
-            path: Some(PathArgument::Folder),
-            ..ToolMeta::READ
-        }
-    }
-
-    fn run<'a>(
-        &'a self,
-        arguments: &'a Value,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let ready = parse::<Arguments>(arguments).and_then(|arguments| {
-                let pattern = Pattern::new(&arguments.pattern);
-                let pattern = pattern.map_err(|reason| format!("pattern: {reason}"))?;
-                Ok((arguments, pattern))
-            });
-            let (arguments, pattern) = match ready {
-                Ok(ready) => ready,
-                Err(message) => return ToolOutput::error(message),
-            };
-            let workspace = context.workspace.clone();
-            let limits = context.limits;
-            blocking(self.name(), context, move |commit| {
-                find(&workspace, &arguments, &pattern, &limits, commit)
-            })
-            .await
-        })
-    }
-}
+/// The tool.
+pub(super) const FIND: FileTool<Arguments> = FileTool {
+    name: "find",
+    description: "Finds files and folders by name, sorted by path; folders end in /. What .gitignore names is left out, \
+         hidden files are not; links are not followed.",
+    meta: ToolMeta {
+        kind: ToolKind::Search,
+        path: Some(PathArgument::Folder),
+        ..ToolMeta::READ
+    },
+    work: find,
+};
 
 fn find(
-    workspace: &Workspace,
     arguments: &Arguments,
-    pattern: &Pattern,
-    limits: &ToolLimits,
+    context: &ToolContext,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
-    let place = match &arguments.path {
-        Some(path) => workspace.locate(path)?,
-        None => workspace.top(),
-    };
+    let pattern = Pattern::new(&arguments.pattern);
+    let pattern = pattern.map_err(|reason| format!("pattern: {reason}"))?;
+    let place = context.workspace.locate_or_top(arguments.path.as_deref())?;
     let shown = arguments.path.as_deref().unwrap_or(".");
     let describe = |reason: String| format!("cannot look in {shown}: {reason}");
     let kind = place.kind().map_err(|error| describe(reason(&error)))?;
     kind.check_folder()
         .map_err(|error| describe(reason(&error)))?;
     let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
-    let mut listing = Listing::new(limits);
+    let mut listing = Listing::new(&context.limits);
     let mut more = false;
     let passed = walk(&place, commit, |found| {
         if !pattern.matches(&found.names) {
             return ControlFlow::Continue(());
         }
-        let mut line = workspace.shown(found.place.path());
+        let mut line = context.workspace.shown(found.place.path());
         if found.kind == Kind::Folder {
             line.push('/');
         }

@@ -4,21 +4,20 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use llm_providers::{BoxFuture, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::arguments::{parse, schema};
+use super::file_tool::FileTool;
 use super::listing::Listing;
 use super::search::{Hits, Search};
 use super::walk::{Pattern, walk};
-use crate::context::{ToolContext, ToolLimits};
-use crate::file::{CommitPoint, blocking};
+use crate::context::ToolContext;
+use crate::file::CommitPoint;
 use crate::kind::Kind;
 use crate::output::ToolOutput;
 use crate::text::{clip_line, count, reason};
-use crate::tool::{PathArgument, Tool, ToolKind, ToolMeta};
+use crate::tool::{PathArgument, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
@@ -37,12 +36,9 @@ const NAMED: usize = 5;
 /// The longest message about a pattern, in characters.
 const MESSAGE_CHARS: usize = 500;
 
-/// The tool.
-pub(super) struct Grep;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// A regular expression, matched in each line by itself.
     pattern: String,
     /// The file or folder to search, from the workspace on or absolute. Without it, the workspace.
@@ -60,17 +56,16 @@ struct Arguments {
 }
 
 /// A call that can run.
-struct Ready {
-    path: Option<String>,
+struct Ready<'a> {
+    path: Option<&'a str>,
     matcher: RegexMatcher,
     glob: Option<Pattern>,
     context: usize,
     limit: usize,
 }
 
-impl Ready {
-    fn of(arguments: &Value) -> Result<Self, String> {
-        let arguments: Arguments = parse(arguments)?;
+impl<'a> Ready<'a> {
+    fn of(arguments: &'a Arguments) -> Result<Self, String> {
         let glob = arguments.glob.as_deref().map(Pattern::new).transpose();
         let context = arguments.context.unwrap_or(0);
         if context > MOST_CONTEXT {
@@ -79,8 +74,8 @@ impl Ready {
             ));
         }
         Ok(Self {
-            matcher: matcher(&arguments)?,
-            path: arguments.path,
+            matcher: matcher(arguments)?,
+            path: arguments.path.as_deref(),
             glob: glob.map_err(|reason| format!("glob: {reason}"))?,
             context,
             limit: arguments.limit.map_or(SHOWN, NonZeroUsize::get),
@@ -128,67 +123,34 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
     })
 }
 
-impl Tool for Grep {
-    fn name(&self) -> &str {
-        "grep"
-    }
-
-    fn description(&self) -> &str {
-        "Searches files for lines that match a regular expression and shows them as path:line: text, sorted by \
+/// The tool.
+pub(super) const GREP: FileTool<Arguments> = FileTool {
+    name: "grep",
+    description: "Searches files for lines that match a regular expression and shows them as path:line: text, sorted by \
          path. What .gitignore names is left out unless it is named in path; hidden files are searched, binary \
-         files are not."
-    }
-
-    fn parameters(&self) -> Value {
-        schema::<Arguments>()
-    }
-
-    fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            kind: ToolKind::Search,
-            path: Some(PathArgument::FileOrFolder),
-            ..ToolMeta::READ
-        }
-    }
-
-    fn run<'a>(
-        &'a self,
-        arguments: &'a Value,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let ready = match Ready::of(arguments) {
-                Ok(ready) => ready,
-                Err(message) => return ToolOutput::error(message),
-            };
-            let workspace = context.workspace.clone();
-            let limits = context.limits;
-            let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |commit| {
-                grep(&workspace, &ready, &limits, &redactor, commit)
-            })
-            .await
-        })
-    }
-}
+         files are not.",
+    meta: ToolMeta {
+        kind: ToolKind::Search,
+        path: Some(PathArgument::FileOrFolder),
+        ..ToolMeta::READ
+    },
+    work: grep,
+};
 
 fn grep(
-    workspace: &Workspace,
-    ready: &Ready,
-    limits: &ToolLimits,
-    redactor: &Redactor,
+    arguments: &Arguments,
+    context: &ToolContext,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
-    let shown = ready.path.as_deref().unwrap_or(".");
+    let (workspace, limits) = (&*context.workspace, &context.limits);
+    let ready = &Ready::of(arguments)?;
+    let shown = ready.path.unwrap_or(".");
     let describe = |reason: String| format!("cannot search {shown}: {reason}");
-    let place = match &ready.path {
-        Some(path) => workspace.locate(path)?,
-        None => workspace.top(),
-    };
+    let place = workspace.locate_or_top(ready.path)?;
     let mut results = Results {
         workspace,
         ready,
-        search: Search::new(&ready.matcher, ready.context, limits, redactor),
+        search: Search::new(&ready.matcher, ready.context, limits, &context.redactor),
         listing: Listing::new(limits),
         matches: 0,
         files: 0,
@@ -229,7 +191,7 @@ fn grep(
 /// What was found so far.
 struct Results<'a> {
     workspace: &'a Workspace,
-    ready: &'a Ready,
+    ready: &'a Ready<'a>,
     search: Search<'a>,
     listing: Listing,
     matches: usize,

@@ -2,88 +2,50 @@
 
 use std::num::NonZeroUsize;
 
-use llm_providers::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::arguments::{parse, schema};
+use super::file_tool::FileTool;
 use super::listing::Listing;
 use super::walk::list;
-use crate::context::{ToolContext, ToolLimits};
-use crate::file::{CommitPoint, blocking};
+use crate::context::ToolContext;
+use crate::file::CommitPoint;
 use crate::kind::Kind;
 use crate::output::ToolOutput;
 use crate::text::{count, one_line, reason};
-use crate::tool::{PathArgument, Tool, ToolMeta};
-use crate::workspace::Workspace;
+use crate::tool::{PathArgument, ToolMeta};
 
 /// How many names are shown when the call says nothing.
 const SHOWN: usize = 1000;
 
-/// The tool.
-pub(super) struct Ls;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// The folder, from the workspace on or absolute. Without it, the workspace.
     path: Option<String>,
     /// How many names to show: 1000 when nothing is said.
     limit: Option<NonZeroUsize>,
 }
 
-impl Tool for Ls {
-    fn name(&self) -> &str {
-        "ls"
-    }
-
-    fn description(&self) -> &str {
-        "Lists a folder by name, hidden and ignored files included: folders end in /, links show where they \
-         lead, files have their size."
-    }
-
-    fn parameters(&self) -> Value {
-        schema::<Arguments>()
-    }
-
-    fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            path: Some(PathArgument::Folder),
-            ..ToolMeta::READ
-        }
-    }
-
-    fn run<'a>(
-        &'a self,
-        arguments: &'a Value,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let arguments: Arguments = match parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(message) => return ToolOutput::error(message),
-            };
-            let workspace = context.workspace.clone();
-            let limits = context.limits;
-            blocking(self.name(), context, move |commit| {
-                show(&workspace, &arguments, &limits, commit)
-            })
-            .await
-        })
-    }
-}
+/// The tool.
+pub(super) const LS: FileTool<Arguments> = FileTool {
+    name: "ls",
+    description: "Lists a folder by name, hidden and ignored files included: folders end in /, links show where they \
+         lead, files have their size.",
+    meta: ToolMeta {
+        path: Some(PathArgument::Folder),
+        ..ToolMeta::READ
+    },
+    work: show,
+};
 
 fn show(
-    workspace: &Workspace,
     arguments: &Arguments,
-    limits: &ToolLimits,
+    context: &ToolContext,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
-    let place = match &arguments.path {
-        Some(path) => workspace.locate(path)?,
-        None => workspace.top(),
-    };
+    let place = context.workspace.locate_or_top(arguments.path.as_deref())?;
     let shown = arguments.path.as_deref().unwrap_or(".");
     let describe = |reason: String| format!("cannot list {shown}: {reason}");
     let kind = place.kind().map_err(|error| describe(reason(&error)))?;
@@ -93,7 +55,7 @@ fn show(
     let listed = list(&folder, commit).map_err(|error| describe(reason(&error)))?;
     let total = listed.names.len();
     let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
-    let mut listing = Listing::new(limits);
+    let mut listing = Listing::new(&context.limits);
     for (name, kind) in listed.names.iter().take(limit) {
         if commit.is_cancelled() {
             return Err("cancelled".to_owned());

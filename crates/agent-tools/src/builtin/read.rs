@@ -7,19 +7,19 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 
-use llm_providers::{BoxFuture, PieceRedactor, Redactor};
+use llm_providers::{PieceRedactor, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use session_model::{Block, ImageBlock};
 
-use super::arguments::{parse, schema};
+use super::file_tool::FileTool;
 use super::image;
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{CommitPoint, blocking};
+use crate::file::CommitPoint;
 use crate::output::ToolOutput;
 use crate::text::{REPLACEMENT, count, more_in_line, reason, without_controls};
-use crate::tool::{Concurrency, PathArgument, Tool, ToolMeta};
+use crate::tool::{Concurrency, PathArgument, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
@@ -32,12 +32,9 @@ const BEHIND: usize = 16 * 1024;
 /// In how many first bytes a NUL tells a binary file.
 const SNIFFED: usize = 8000;
 
-/// The tool.
-pub(super) struct Read;
-
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
+pub(super) struct Arguments {
     /// The file, from the workspace on or absolute.
     path: String,
     /// The first line to show, counted from 1. Without it, the first one.
@@ -46,50 +43,34 @@ struct Arguments {
     limit: Option<NonZeroU64>,
 }
 
-impl Tool for Read {
-    fn name(&self) -> &str {
-        "read"
-    }
+/// The tool.
+pub(super) const READ: FileTool<Arguments> = FileTool {
+    name: "read",
+    description: "Shows a text file as it is, or an image (PNG, JPEG, GIF, WebP). Of a long file only a part is \
+         shown; a notice at the end then names the offset to read on with.",
+    meta: ToolMeta {
+        concurrency: Concurrency::WithOtherPaths,
+        path: Some(PathArgument::File),
+        ..ToolMeta::READ
+    },
+    work: read,
+};
 
-    fn description(&self) -> &str {
-        "Shows a text file as it is, or an image (PNG, JPEG, GIF, WebP). Of a long file only a part is \
-         shown; a notice at the end then names the offset to read on with."
-    }
-
-    fn parameters(&self) -> Value {
-        schema::<Arguments>()
-    }
-
-    fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            concurrency: Concurrency::WithOtherPaths,
-            path: Some(PathArgument::File),
-            ..ToolMeta::READ
-        }
-    }
-
-    fn run<'a>(
-        &'a self,
-        arguments: &'a Value,
-        context: &'a ToolContext,
-    ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let arguments: Arguments = match parse(arguments) {
-                Ok(arguments) => arguments,
-                Err(message) => return ToolOutput::error(message),
-            };
-            let workspace = context.workspace.clone();
-            let (overflow, others) = (context.overflow.clone(), context.holds_outputs);
-            let limits = context.limits;
-            let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |commit| {
-                let place = locate(&workspace, overflow.as_deref(), others, &arguments.path)?;
-                show(&place, &arguments, &limits, &redactor, commit)
-                    .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
-            })
-            .await
-        })
-    }
+fn read(
+    arguments: &Arguments,
+    context: &ToolContext,
+    commit: &CommitPoint,
+) -> Result<ToolOutput, String> {
+    let (overflow, others) = (context.overflow.as_deref(), context.holds_outputs);
+    let place = locate(&context.workspace, overflow, others, &arguments.path)?;
+    show(
+        &place,
+        arguments,
+        &context.limits,
+        &context.redactor,
+        commit,
+    )
+    .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
 }
 
 /// Returns the place of the file: in the workspace, or the whole text of output that was cut.
