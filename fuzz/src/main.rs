@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 use agent_session::agent_tools::{Toolbox, Workspace};
-use agent_session::models::LiveModels;
+use agent_session::LiveModels;
 use agent_session::runtime::Snapshot;
 use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
 use compaction_core::{

@@ -46,7 +46,7 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
 
 /// Returns the table of the tools: what the model is told first, and what their metadata says.
 fn tool_table() -> String {
-    let tools = agent_session::tools::standard_tools();
+    let tools = session_tools::standard_tools();
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" };
     let rows = tools.specs().into_iter().map(|tool| {
         let meta = tools.meta(&tool.name);

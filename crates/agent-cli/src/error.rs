@@ -3,12 +3,12 @@
 use std::io;
 use std::path::PathBuf;
 
-use agent_session::summarize::ModelReport;
 use agent_settings::SettingsError;
 use agent_tools::WorkspaceError;
 use serde::Serialize;
 use session_store::error::{cause, shown};
 use session_store::{Advice, StoreError};
+use summarize::ModelReport;
 
 /// What kind of failure an error is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -7,7 +7,7 @@ use agent_settings::AppSettings;
 /// Returns the environment variables that hold keys, as the settings name them.
 pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Error> {
     let catalog = usable_catalog(settings)?;
-    let mut variables = agent_session::rights::secret_variables(&catalog);
+    let mut variables = session_tools::rights::secret_variables(&catalog);
     variables.extend(settings.compaction.session.remote_token_env.clone());
     Ok(variables)
 }

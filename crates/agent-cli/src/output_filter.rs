@@ -4,12 +4,12 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agent_session::keys::{Signed, clean_json};
-use agent_session::rights::redactor;
 use agent_settings::AppSettings;
 use llm_providers::Redactor;
 use serde_json::Value;
 use session_model::without_private;
 use session_store::WriteFilter;
+use session_tools::rights::redactor;
 
 use crate::extensions::secret_variables;
 use crate::ui::{counted, note};

@@ -21,9 +21,9 @@ mod translate;
 #[cfg(test)]
 mod tests;
 
-use agent_session::models::LiveModels;
 use agent_session::runtime::Snapshot;
 use futures_util::future::LocalBoxFuture;
+use summarize::models::LiveModels;
 
 pub use driver::{Ended, Session, drive};
 pub use input::{Line, lines_of};

@@ -19,9 +19,9 @@ use super::protocol::{Data, Response};
 use super::reference::{SAMPLES, request_schema, schema, type_of};
 use super::translate::call;
 use super::{Document, Host, Session, drive};
-use agent_session::models::LiveModels;
 use agent_session::runtime::Snapshot;
 use futures_util::future::LocalBoxFuture;
+use summarize::models::LiveModels;
 
 struct Nothing;
 

@@ -3,7 +3,7 @@ use std::{env, sync::Arc};
 
 use agent_session::llm_providers::{HttpClient, HttpSettings, Secret};
 use agent_session::session_store::{FileCatalog, NewSession, SessionCatalog};
-use agent_session::{AgentSession, agent_tools::Workspace, models::LiveModels};
+use agent_session::{AgentSession, LiveModels, agent_tools::Workspace};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -11,18 +11,18 @@ use llm_providers::{Reasoning, Redactor};
 
 use crate::channel::{EVENT_BYTES, EventReceiver, event_channel_of};
 use crate::instructions::Instructions;
-use crate::models::LiveModels;
 use crate::prompts;
-use crate::rights::{redactor, secret_variables};
 use crate::runtime::{
     AgentSession, Finished, Limits, SessionConfig, SessionHandle, command_channel,
 };
 use crate::settings::SessionCompaction;
-use crate::tools::standard_tools;
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
 use agent_tools::{ToolContext, ToolLimits, Toolbox, Workspace};
 use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
+use session_tools::rights::{redactor, secret_variables};
+use session_tools::standard_tools;
+use summarize::models::LiveModels;
 
 /// Builds a session.
 ///
@@ -137,7 +137,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the redactor; that of the [environment](crate::rights::redactor) unless set.
+    /// Sets the redactor; that of the [environment](session_tools::rights::redactor) unless set.
     pub fn redactor(mut self, redactor: Arc<Redactor>) -> Self {
         self.redactor = Some(redactor);
         self

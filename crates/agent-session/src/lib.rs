@@ -16,15 +16,10 @@ pub mod event;
 pub mod instructions;
 pub mod keys;
 mod machine;
-pub mod models;
 mod prompts;
-pub mod restoring;
-pub mod rights;
 pub mod runtime;
 pub mod schema;
 pub mod settings;
-pub mod summarize;
-pub mod tools;
 mod turn;
 pub mod wording;
 
@@ -35,6 +30,7 @@ pub use machine::{Navigation, TurnEnd};
 pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply, SessionHandle};
 pub use turn::{Session, TurnOutcome};
 
+pub use summarize::models::LiveModels;
 pub use {
     agent_tools, compaction_core, hooks, llm_providers, llm_script, session_model, session_store,
 };

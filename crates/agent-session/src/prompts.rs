@@ -24,10 +24,6 @@ fixed_prompts! {
     system = "system.md";
     /// Returns what an agent says to its model so that the work goes on after a compaction.
     auto_continue = "auto-continue.md";
-    /// Returns what stands behind a summary where the model can search the session.
-    summary_recall = "summary-recall.md";
-    /// Returns what is said to a summarizer that called a tool instead of writing.
-    summary_no_tools = "summary-no-tools.md";
 }
 
 /// Returns what hooks add to the next message of the user, as the model reads it; the text cannot end its own frame.

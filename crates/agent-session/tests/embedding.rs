@@ -7,12 +7,11 @@ use agent_session::agent_tools::Workspace;
 use agent_session::agent_tools::approval::Decision;
 use agent_session::compaction_core::TokenCount;
 use agent_session::llm_script::{Script, ScriptPlay};
-use agent_session::models::LiveModels;
 use agent_session::session_store::{
     Delivery, FileCatalog, NewSession, Prompt, PromptImage, SessionCatalog,
 };
 use agent_session::{
-    AgentSession, Ask, Command, EventReceiver, Finished, Limits, Reply, SessionBuilder,
+    AgentSession, Ask, Command, EventReceiver, Finished, Limits, LiveModels, Reply, SessionBuilder,
     SessionEvent, TurnEnd,
 };
 use serde_json::json;

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agent_session::llm_providers::CancellationToken;
-use agent_session::models::LiveModels;
 use agent_session::runtime::{Ask, Command, Finished, Snapshot};
-use agent_session::tools::standard_tools;
 use agent_session::wording::counted;
 use agent_session::{BuiltSession, SessionHandle};
 use agent_tools::{ToolContext, ToolLimits, image_in_base64};
@@ -21,6 +19,8 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{BashExecution, ToolCall};
 use session_store::PromptImage;
+use session_tools::standard_tools;
+use summarize::models::LiveModels;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;

@@ -1,7 +1,7 @@
 //! What each crate may depend on.
 
 /// Which crates of the workspace each crate may depend on.
-pub const LAYERS: [(&str, &[&str]); 22] = [
+pub const LAYERS: [(&str, &[&str]); 24] = [
     ("session-model", &[]),
     ("session-facts", &["session-model"]),
     ("compaction-core", &["session-model", "session-facts"]),
@@ -29,6 +29,30 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
         &["session-model", "session-facts", "llm-providers", "hooks"],
     ),
     (
+        "summarize",
+        &[
+            "session-model",
+            "compaction-core",
+            "llm-providers",
+            "llm-catalog",
+            "llm-script",
+        ],
+    ),
+    (
+        "session-tools",
+        &[
+            "session-model",
+            "session-facts",
+            "compaction-core",
+            "session-recall",
+            "hooks",
+            "llm-providers",
+            "llm-catalog",
+            "session-store",
+            "agent-tools",
+        ],
+    ),
+    (
         "agent-session",
         &[
             "session-model",
@@ -52,6 +76,8 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
             "session-store",
             "agent-tools",
             "agent-session",
+            "summarize",
+            "session-tools",
         ],
     ),
     (
@@ -65,6 +91,8 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
             "session-store",
             "agent-tools",
             "agent-session",
+            "summarize",
+            "session-tools",
         ],
     ),
     (
@@ -76,6 +104,8 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
             "session-store",
             "agent-tools",
             "agent-session",
+            "summarize",
+            "session-tools",
         ],
     ),
     (
@@ -88,6 +118,8 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
             "session-store",
             "agent-tools",
             "agent-session",
+            "summarize",
+            "session-tools",
         ],
     ),
     (
@@ -107,6 +139,8 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
             "session-import",
             "agent-tools",
             "agent-session",
+            "summarize",
+            "session-tools",
             "agent-settings",
             "agent-rpc",
             "agent-acp",
@@ -126,6 +160,8 @@ pub const LAYERS: [(&str, &[&str]); 22] = [
             "session-import",
             "agent-tools",
             "agent-session",
+            "summarize",
+            "session-tools",
             "agent-settings",
             "agent-rpc",
             "agent-cli",

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use agent_session::tools::standard_tools;
 use clap::{Args, Subcommand};
+use session_tools::standard_tools;
 
 use serde_json::json;
 

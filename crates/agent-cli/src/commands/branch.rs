@@ -17,8 +17,8 @@ use crate::models::{ModelArgs, Models, Wanted};
 use crate::options::{Global, OutputArgs, WindowArgs, named_leaf, tokens_at_least_one};
 use crate::ui::writing::{account, author};
 use crate::ui::{clean, counted, first_line, heading, tokens, width};
-use agent_session::summarize::{ModelReport, bill_in_details, seconds_in_details};
 use std::path::PathBuf;
+use summarize::{ModelReport, bill_in_details, seconds_in_details};
 
 /// Go to another point of the session, with or without a summary of what is left.
 #[derive(Debug, Args)]

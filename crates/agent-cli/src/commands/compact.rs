@@ -21,7 +21,7 @@ use crate::ui;
 use crate::ui::edits::Edits;
 use crate::ui::shell_name;
 use agent_session::compaction_core::undoable::Replaceable;
-use agent_session::summarize::{
+use summarize::{
     Compacted, Failure, ModelReport, NoSummary, Subject, SummaryMethod, compact, main_place,
     seconds_in_details, skipped_in_details, summary_draft,
 };
@@ -269,7 +269,7 @@ pub(super) fn execute(
         options: &options,
     };
     let mut writing = ui::writing::Writing::default();
-    let mut watch = |step: agent_session::summarize::SummaryStep<'_>| writing.step(&step);
+    let mut watch = |step: summarize::SummaryStep<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
     let done = block_on(compact(&candidates, subject, &mut run))?;
     let report = match candidates.is_empty() {

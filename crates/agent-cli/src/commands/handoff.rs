@@ -25,11 +25,11 @@ use crate::read_report::refuse_failed_reads;
 use crate::ui;
 use crate::ui::shell_name;
 use crate::ui::writing::{Writing, account, author};
-use agent_session::summarize::{
-    Candidate, HandoffJob, ModelReport, SummaryStep, bill_in_details, handoff, seconds_in_details,
-};
 use session_store::{Contents, check_new, new_header};
 use std::path::PathBuf;
+use summarize::{
+    Candidate, HandoffJob, ModelReport, SummaryStep, bill_in_details, handoff, seconds_in_details,
+};
 
 /// Write a document from which a new session goes on, and begin that session with it.
 #[derive(Debug, Args)]

@@ -64,7 +64,7 @@ use crate::error::{Error, ErrorKind};
 use crate::options::Global;
 use crate::read_report::ReadReport;
 use crate::ui::progress;
-use agent_session::summarize::ModelReport;
+use summarize::ModelReport;
 
 const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing

@@ -9,7 +9,7 @@ use crate::commands::plan::PlanArgs;
 use crate::error::Error;
 use crate::models::Wanted;
 use crate::options::Global;
-use agent_session::summarize::{ModelReport, SkippedStrategy};
+use summarize::{ModelReport, SkippedStrategy};
 
 /// The strategies that are tried, in order.
 #[derive(Debug, Default)]

@@ -25,7 +25,7 @@ use crate::ui;
 use crate::ui::edits::Edits;
 use agent_session::runtime::Snapshot;
 use agent_session::settings::SessionCompaction;
-use agent_session::summarize::ModelReport;
+use summarize::ModelReport;
 
 /// Show what a compaction would do, without doing it.
 #[derive(Debug, Args)]

@@ -16,8 +16,8 @@ use crate::files::{ReadSession, open_session};
 use crate::options::{Global, named_leaf};
 use crate::stores::{self, finder, is_same};
 use crate::ui::{BOLD, DIM, styled};
-use agent_session::tools::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
 use session_finder::{AGENTS, OWN};
+use session_tools::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.
 ///

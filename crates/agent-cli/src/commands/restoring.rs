@@ -13,11 +13,11 @@ use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
 use crate::options::Global;
-use agent_session::restoring::{Disk, Stopped, unseen};
-use agent_session::rights::redactor;
 use agent_tools::Around;
 use agent_tools::approval::{ApprovalStore, Approvals};
 use session_store::catalog::{is_kept, sessions_root};
+use session_tools::restoring::{Disk, Stopped, unseen};
+use session_tools::rights::redactor;
 
 /// What was found on the disk.
 #[derive(Debug, Clone, Default)]

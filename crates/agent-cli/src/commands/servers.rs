@@ -14,10 +14,10 @@ use crate::extensions::secret_variables;
 use crate::models::block_on;
 use crate::options::Global;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, columns, counted, first_line, styled, width};
-use agent_session::rights::redactor;
 use agent_settings::AppSettings;
 use agent_tools::Workspace;
 use agent_tools::mcp::{Report, ServerEnvironment, Servers, Tell, configured};
+use session_tools::rights::redactor;
 use std::path::PathBuf;
 
 /// Start the servers of tools that are configured, list what they bring, and end them.

@@ -6,17 +6,17 @@ pub use options::{FallbackArg, ModelArgs, ProtocolArg};
 
 use std::path::Path;
 
-use agent_session::models::LiveModels;
-use agent_session::summarize::{
-    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryStep, answer_plan,
-    in_order,
-};
 use agent_settings::AppSettings;
 use agent_settings::models::{self, ModelsError, NativeChoice, candidates, http_client, remote};
 use compaction_core::{Strategy, SummarizerLimits, SummaryAnswer, TokenCount};
 use llm_catalog::{Catalog, CatalogError, Resolved, Selection, SelectionField};
 use llm_providers::{ApiProtocol, HttpClient, ProviderErrorKind, RetryPolicy};
 use session_model::{ModelRef, SessionPath};
+use summarize::models::LiveModels;
+use summarize::{
+    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryStep, answer_plan,
+    in_order,
+};
 
 use crate::error::Error;
 use crate::ui::{self, writing::Writing};

@@ -10,8 +10,8 @@ use crate::ui::writing::{account, author};
 use crate::ui::{
     BOLD, DIM, GOOD, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
 };
-use agent_session::summarize::ModelReport;
 use agent_session::wording::your_messages;
+use summarize::ModelReport;
 
 /// What the card shows in addition to the plan and its outcome.
 pub struct CardFacts<'a> {

@@ -1,8 +1,8 @@
 //! What happens while models write: how far they are, and a line for every failure.
 
 use crate::ui::{DIM, WARN, clean, progress, styled, tell, tokens};
-use agent_session::summarize::{ModelReport, SummaryStep};
 use compaction_core::TokenCount;
+use summarize::{ModelReport, SummaryStep};
 
 /// Tells on standard error what models do.
 #[derive(Default)]

@@ -7,10 +7,10 @@ use agent_session::agent_tools::Workspace;
 use agent_session::compaction_core::TokenCount;
 use agent_session::llm_providers::CancellationToken;
 use agent_session::llm_script::Script;
-use agent_session::models::LiveModels;
 use agent_session::runtime::Snapshot;
 use portable_pty::CommandBuilder;
 use serde_json::json;
+use summarize::models::LiveModels;
 use test_support::split_key::splitting_server;
 
 use crate::pty::{Pty, USUAL};

@@ -11,11 +11,11 @@ use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage};
 
 use crate::event::SessionEvent;
 use crate::machine::{AnswerEnd, Job, Write};
-use crate::models::LiveModel;
 use crate::runtime::AgentSession;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::Done;
-use crate::tools::recalling::teach_recall;
+use session_tools::recalling::teach_recall;
+use summarize::models::LiveModel;
 
 /// An answer, whole or not.
 #[derive(Debug, Clone)]

@@ -9,9 +9,9 @@ use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
 use crate::runtime::entries::leaf_name;
 use crate::runtime::jobs::Done;
-use crate::summarize::{add_details, main_place, summary_draft};
 use compaction_core::undoable::id_of;
 use session_store::NewEntry;
+use summarize::{add_details, main_place, summary_draft};
 
 /// What was prepared.
 pub(super) struct Prepared {

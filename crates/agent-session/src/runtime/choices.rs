@@ -18,8 +18,8 @@ use session_model::{
 use crate::machine::CompactionChoices;
 use crate::runtime::compaction::{CompactionEntries, CompactionJob};
 use crate::runtime::reply::Refusal;
-use crate::summarize::{add_details, summary_draft};
 use compaction_core::undoable::id_of;
+use summarize::{add_details, summary_draft};
 
 /// Choices as the entries that carry them out.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,6 @@ use session_model::{BashExecution, EntryId};
 
 use crate::event::{CompactionTotals, SessionEvent, TokenUsage};
 use crate::machine::{Event, Navigation, ResumePoint, State, TurnEnd};
-use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::CompactionRequest;
 use crate::runtime::call::{Ask, Call};
@@ -14,6 +13,7 @@ use agent_tools::approval::Decision;
 use compaction_core::undoable::{Later, Whose};
 use llm_providers::Reasoning;
 use session_store::{Delivery, Locator, Prompt};
+use summarize::models::LiveModels;
 
 /// What a session is asked to do.
 #[derive(Debug)]

@@ -16,14 +16,14 @@ use tokio::time::Instant;
 
 use crate::event::CompactionResult;
 use crate::machine::JobEnd;
-use crate::models::LiveModels;
-use crate::restoring::{Disk, Stopped};
 use crate::runtime::choices::Chosen;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::runtime::review::Review;
-use crate::summarize::{
+use session_tools::restoring::{Disk, Stopped};
+use summarize::models::LiveModels;
+use summarize::{
     Candidate, Compacted, ModelReport, Run, SkippedStrategy, Subject, SummaryMethod, SummaryStep,
     compact, seconds_in_details, skipped_in_details, summary_draft,
 };

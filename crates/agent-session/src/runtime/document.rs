@@ -10,7 +10,7 @@ use crate::event::CompactionResult;
 use crate::machine::JobEnd;
 use crate::runtime::compaction::{CompactionJob, CompactionOutput, HandoffDocument, author};
 use crate::runtime::jobs::ended;
-use crate::summarize::{Candidate, Fallback, HandoffJob, SummaryStep, handoff};
+use summarize::{Candidate, Fallback, HandoffJob, SummaryStep, handoff};
 
 impl CompactionJob {
     pub(super) async fn handed_off(

@@ -10,13 +10,13 @@ use crate::event::SessionEvent;
 use crate::machine::{
     Effect, Event, Job, JobEnd, Notice, Requested, StrategyChoice, Trigger, Write,
 };
-use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::choices::Chosen;
 use crate::runtime::compaction::CompactionJob;
 use crate::runtime::jobs::Done;
 use crate::runtime::prompting::Continuation;
 use crate::runtime::reply::RefusalKind;
+use session_tools::restoring::Disk;
 
 impl AgentSession {
     pub(super) async fn carry_out(&mut self, effect: Effect) {

@@ -11,9 +11,9 @@ use session_model::Usage;
 
 use crate::channel::EventSender;
 use crate::event::{SessionEvent, TokenUsage};
-use crate::summarize::{ModelReport, SummaryStep};
 use crate::wording::{counted, restored_in_words as in_words};
 use agent_tools::approval::{ApprovalEvent, Question};
+use summarize::{ModelReport, SummaryStep};
 
 /// The sender of events; cheap to clone.
 #[derive(Clone)]

@@ -11,8 +11,8 @@ use crate::machine::JobEnd;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionOutput, HandoffDocument, author};
 use crate::runtime::entries::leaf_name;
-use crate::summarize::{bill_in_details, seconds_in_details};
 use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue};
+use summarize::{bill_in_details, seconds_in_details};
 
 impl AgentSession {
     /// Writes what a compaction brought.

@@ -9,8 +9,8 @@ use crate::runtime::background::Prepared;
 use crate::runtime::compaction::CompactionOutput;
 use crate::runtime::navigation::Move;
 use crate::runtime::prompting::HookReview;
-use crate::summarize::NoSummary;
 use session_store::{BoxFuture, NewEntry};
+use summarize::NoSummary;
 
 /// A job that runs.
 pub(super) type Running = BoxFuture<'static, (Job, Done)>;

@@ -65,12 +65,12 @@ use crate::event::SessionEvent;
 use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
 use crate::machine::{Continue, Event, Job, Machine, Policy, State, transition};
-use crate::models::LiveModels;
 use crate::settings::{AutoContinue, SessionCompaction};
 use agent_tools::approval::{ApprovalEvent, Decision};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
 use session_store::{OpenSession, SessionCatalog, StoreError};
+use summarize::models::LiveModels;
 
 use compaction_run::CompactionRun;
 use events::Events;

@@ -14,17 +14,15 @@ use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf, S
 
 use crate::event::SessionEvent;
 use crate::machine::{Job, JobEnd, Navigation};
-use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::{Done, ended};
 use crate::runtime::reply::Moved;
-use crate::summarize::{
-    ModelReport, Run, SummaryStep, answer_plan, bill_in_details, seconds_in_details,
-};
 use session_store::NewEntry;
+use summarize::models::LiveModels;
+use summarize::{ModelReport, Run, SummaryStep, answer_plan, bill_in_details, seconds_in_details};
 
 /// A move, to the point of being written.
 pub(super) struct Move {

@@ -7,10 +7,10 @@ use compaction_core::{
 use llm_providers::CancellationToken;
 use session_model::{SessionContext, build_context};
 
-use crate::restoring::Stopped;
 use crate::runtime::CompactionRequest;
 use crate::runtime::choices::Chosen;
 use crate::runtime::report::Snapshot;
+use session_tools::restoring::Stopped;
 
 /// What a compaction would do.
 #[derive(Debug, Clone)]

@@ -7,10 +7,10 @@ use session_model::{Diagnostic, Leaf, SessionTree};
 
 use crate::event::TokenUsage;
 use crate::machine::State;
-use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::settings::SessionCompaction;
+use session_tools::restoring::Disk;
 
 /// How a session is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

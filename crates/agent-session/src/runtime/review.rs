@@ -10,7 +10,7 @@ use crate::event::SessionEvent;
 use crate::machine::JobEnd;
 use crate::runtime::compaction::CompactionJob;
 use crate::runtime::reply::{Refusal, Reply};
-use crate::summarize::{ModelReport, add_details, bill_in_details, summary_draft};
+use summarize::{ModelReport, add_details, bill_in_details, summary_draft};
 
 /// What is said of a summary: another text in its place, or none where it may stay.
 type Verdict = Option<String>;

@@ -10,13 +10,13 @@ use session_model::{EntryDraft, EntryId, Leaf, SessionPath};
 
 use crate::event::SessionEvent;
 use crate::machine::{Event, State};
-use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Forked, ModelSet, Refusal, Reply};
 use crate::runtime::view::Views;
 use agent_tools::Workspace;
 use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
+use summarize::models::LiveModels;
 
 impl AgentSession {
     /// Goes on in a copy of the session that ends at `entry`, or where the session stands. The session itself stays

@@ -1,6 +1,5 @@
 //! Every kind of request, asked of one provider.
 
-use agent_session::summarize::{Fallback, Foldable, ModelReport, Run, answer_all};
 use compaction_core::{
     BranchOptions, CompactionSettings, CutRule, HandoffOptions, PlanOptions, Profile,
     SummarizerLimits, TokenCount, Trigger, plan_branch_summary, plan_compaction, plan_handoff,
@@ -11,6 +10,7 @@ use llm_providers::{
 use session_model::{
     Content, ContextRules, Decoded, Leaf, LlmMessage, build_context, decode_bytes,
 };
+use summarize::{Fallback, Foldable, ModelReport, Run, answer_all};
 use test_support::Received;
 
 use crate::forms::{Asked, Form};
@@ -98,7 +98,7 @@ fn named(
 
 /// Has a plan answered and returns the requests.
 fn summaries(asked: &Asked, plan: impl Foldable) -> Vec<Received> {
-    let mut watch = |_: agent_session::summarize::SummaryStep<'_>| {};
+    let mut watch = |_: summarize::SummaryStep<'_>| {};
     let mut run = Run {
         cancel: CancellationToken::new(),
         policy: RetryPolicy::default(),

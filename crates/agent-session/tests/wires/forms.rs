@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use agent_session::summarize::{Candidate, SummaryMethod};
 use compaction_core::Summarizer;
 use llm_catalog::{Catalog, Resolved, Selection};
 use llm_providers::{
@@ -11,6 +10,7 @@ use llm_providers::{
     compact_native,
 };
 use serde_json::json;
+use summarize::{Candidate, SummaryMethod};
 use test_support::{FaultServer, Received, Reply, streams};
 
 use crate::KEY;

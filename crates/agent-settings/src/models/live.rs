@@ -9,8 +9,8 @@ use llm_providers::HttpClient;
 
 use super::{ModelsError, NativeChoice, candidates, http_client, remote, retry_policy};
 use crate::AppSettings;
-use agent_session::models::{LiveModel, LiveModels};
-use agent_session::summarize::{Candidate, Fallback};
+use summarize::models::{LiveModel, LiveModels};
+use summarize::{Candidate, Fallback};
 
 /// Returns the models of a session in which `name` answers, or else the model of the settings; `given` has what is
 /// asked for in the place of the catalog's, and `record` is where exchanges are recorded. Nothing is sent.

@@ -8,13 +8,13 @@ mod live;
 
 use std::sync::Arc;
 
-use agent_session::summarize::{Candidate, SummaryMethod};
 use compaction_core::Summarizer;
 use llm_catalog::{Resolved, check_key_transport};
 use llm_providers::{
     ApiProtocol, HttpClient, HttpProvider, ModelInfo, NativeForm, Provider as _, ProviderInfo,
     RemoteEndpoint, Secret,
 };
+use summarize::{Candidate, SummaryMethod};
 
 use crate::AppSettings;
 

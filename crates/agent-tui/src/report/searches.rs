@@ -1,12 +1,12 @@
 //! What is found in a session, and what compactions took out of its context.
 
 use agent_session::runtime::Snapshot;
-use agent_session::tools::asking::kept_output;
-use agent_session::tools::recalling::search;
 use agent_session::wording::{counted, loss_rows, tokens};
 use compaction_core::{ContextLoss, Profile, TokenCount, loss_report};
 use ratatui::text::{Line, Span};
 use session_recall::{Access, Query, RecallFilters, RecallRequest};
+use session_tools::asking::kept_output;
+use session_tools::recalling::search;
 
 use super::{Built, Environment};
 use crate::pager::Pager;

@@ -3,10 +3,10 @@
 use agent_session::agent_tools::Workspace;
 use agent_session::compaction_core::TokenCount;
 use agent_session::llm_script::Script;
-use agent_session::models::LiveModels;
 use agent_session::runtime::{Ask, Command, Snapshot};
 use agent_session::{AgentSession, Reply, SessionEvent};
 use serde_json::json;
+use summarize::models::LiveModels;
 
 use crate::block::{Block, Fold};
 use crate::pager::Pager;

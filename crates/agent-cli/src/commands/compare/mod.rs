@@ -19,8 +19,8 @@ use crate::models::{ModelArgs, Models, Wanted};
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::read_report::refuse_failed_reads;
 use crate::ui::{clean, counted, tokens};
-use agent_session::summarize::{Candidate, ModelReport, SummaryMethod};
 use std::path::PathBuf;
+use summarize::{Candidate, ModelReport, SummaryMethod};
 
 /// Show what several strategies would make of a session, side by side.
 #[derive(Debug, Args)]

@@ -13,9 +13,9 @@ use crate::commands::hooks::trial::HooksTestArgs;
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::options::Global;
-use agent_session::rights::redactor;
 use agent_settings::AppSettings;
 use agent_settings::hooks::HookEnvironment;
+use session_tools::rights::redactor;
 
 /// List the hooks of the settings, or try them.
 #[derive(Debug, Args)]

@@ -139,10 +139,10 @@ mod tests {
     #[cfg(unix)]
     #[tokio::test]
     async fn settings_are_kept_apart_by_whatever_name() {
-        use agent_session::tools::standard_tools;
         use agent_tools::ToolContext;
         use agent_tools::approval::Approvals;
         use session_model::{ToolCall, json::RawJson};
+        use session_tools::standard_tools;
 
         let place = tempfile::tempdir().unwrap();
         let home = place.path().canonicalize().unwrap();

@@ -10,8 +10,8 @@ use super::prepare::{SCRIPT_WINDOW, SCRIPTED, selection};
 use super::script::ScriptFile;
 use crate::commands::run::RunArgs;
 use crate::error::Error;
-use agent_session::models::LiveModels;
 use agent_settings::AppSettings;
+use summarize::models::LiveModels;
 
 /// Returns the models of a session in which `name` answers from now on: `PROVIDER/MODEL`, or `scripted:FILE`.
 ///

@@ -25,8 +25,6 @@ use crate::options::Global;
 use crate::ui::{clean, note};
 use agent_session::builder::default_system_prompt;
 use agent_session::instructions::{Instructions, Places};
-use agent_session::models::LiveModels;
-use agent_session::rights::redactor;
 use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
 use agent_settings::hooks::{HookEnvironment, command_hooks, hook_set};
 use agent_settings::{AppSettings, Sources, Thinking};
@@ -34,6 +32,8 @@ use agent_tools::approval::{ApprovalStore, Approvals};
 use agent_tools::mcp::ServerConfig;
 use agent_tools::{ToolLimits, Workspace};
 use session_store::catalog::sessions_root;
+use session_tools::rights::redactor;
+use summarize::models::LiveModels;
 
 /// Whether somebody is there who says things and answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What arguments and settings let a run use: its tools, and which of them need approval.
 
-use agent_session::tools::standard_tools;
+use session_tools::standard_tools;
 use std::collections::BTreeMap;
 
 use crate::commands::run::RunArgs;
@@ -75,7 +75,7 @@ pub(in crate::commands) fn policies(
     // A script is the user's own; what it runs is what the user asked to run.
     let script = of_script.then_some("bash");
     let allowed: Vec<&str> = allowed.iter().copied().chain(script).collect();
-    agent_session::rights::policies(named.collect(), settings.tools.bash.map(policy), &allowed)
+    session_tools::rights::policies(named.collect(), settings.tools.bash.map(policy), &allowed)
         .map_err(|error| Error::Usage(format!("tools.policies.{error}")))
 }
 

@@ -29,7 +29,7 @@ mod tools;
 mod triggers;
 mod waiting;
 
-use crate::tools::standard_tools;
+use session_tools::standard_tools;
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
@@ -57,15 +57,15 @@ use crate::event::{CompactionResult, SessionEvent};
 use crate::instructions::InstructionSettings;
 use crate::instructions::{Instructions, Places};
 use crate::machine::Navigation;
-use crate::models::{LiveModel, LiveModels};
 use crate::settings::{CompactionSection, SessionCompaction};
-use crate::summarize::{Candidate, SummaryMethod};
 use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
 use session_store::{
     Delivery, FileCatalog, FileLayer, NewSession, OpenSession, SessionFile, SyncPolicy, SystemFiles,
 };
+use summarize::models::{LiveModel, LiveModels};
+use summarize::{Candidate, SummaryMethod};
 
 /// What was asked of a model.
 type Asked = Arc<Mutex<Vec<Request>>>;

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::*;
 use crate::machine::TurnEnd;
 use crate::runtime::images::ToolImages;
-use crate::summarize::Fallback;
+use summarize::Fallback;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 

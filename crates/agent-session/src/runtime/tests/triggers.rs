@@ -1,8 +1,8 @@
 //! What makes a compaction run, and what follows it.
 
-use crate::tools::standard_tools;
 use insta::assert_snapshot;
 use serde_json::json;
+use session_tools::standard_tools;
 
 use super::*;
 

@@ -8,7 +8,7 @@ use llm_providers::{
 use session_model::json::{RawJson, member};
 use session_model::{SessionContext, Usage};
 
-use crate::summarize::{Candidate, Compacted, Failure, Run, Subject, SummaryStep};
+use crate::{Candidate, Compacted, Failure, Run, Subject, SummaryStep};
 
 /// Where an entry's details keep the tokens of its native history.
 pub const NATIVE_TOKENS: &str = "nativeTokensAfter";

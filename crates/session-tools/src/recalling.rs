@@ -12,8 +12,7 @@ use session_model::{
 };
 use session_recall::{Matches, Recall, RecallRequest, RecallSearch};
 
-use crate::prompts;
-use crate::tools::recall::RECALL;
+use crate::recall::RECALL;
 
 /// The largest compiled pattern, in bytes.
 const PATTERN_LIMIT: usize = 1 << 20;
@@ -77,8 +76,11 @@ pub fn search(
     search.finish(scans, &|| stop())
 }
 
+/// How the model finds again what a summary left out.
+const TEACH_RECALL: &str = include_str!(concat!("../templates/", "summary-recall.md"));
+
 /// Says behind the summary of the newest compaction how the rest is found again, where the model has the tool for it.
-pub(crate) fn teach_recall(request: &mut Request, context: &SessionContext) {
+pub fn teach_recall(request: &mut Request, context: &SessionContext) {
     let first = context.entries.first().into_iter();
     let mut messages = first.flat_map(|projected| &projected.messages);
     let summary = messages.find(|it| matches!(&***it, AgentMessage::CompactionSummary(_)));
@@ -90,7 +92,7 @@ pub(crate) fn teach_recall(request: &mut Request, context: &SessionContext) {
         && let Some(Block::Text(block)) = blocks.last_mut()
     {
         block.text.push_str("\n\n");
-        block.text.push_str(&prompts::summary_recall());
+        block.text.push_str(TEACH_RECALL.trim_end());
     }
 }
 

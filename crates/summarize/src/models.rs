@@ -10,7 +10,7 @@ use llm_providers::{HttpClient, HttpProvider, ModelInfo, Provider, RetryPolicy, 
 use llm_script::ScriptPlay;
 use session_model::ModelRef;
 
-use crate::summarize::{Candidate, Fallback, in_order};
+use crate::{Candidate, Fallback, in_order};
 
 /// A model that answers.
 #[derive(Clone)]

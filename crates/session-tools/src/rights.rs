@@ -7,7 +7,7 @@ use hooks::process::is_secret;
 use llm_catalog::Catalog;
 use llm_providers::Redactor;
 
-use crate::tools::standard_tools;
+use crate::standard_tools;
 use agent_tools::approval::{Policy, policy_of};
 use agent_tools::mcp::ServerConfig;
 

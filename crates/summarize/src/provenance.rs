@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use session_model::EntryDraft;
 use session_model::json::RawJson;
 
-use crate::summarize::ModelReport;
+use crate::ModelReport;
 
 /// The most characters of a reason that an entry keeps.
 const REASON: usize = 200;
@@ -104,7 +104,7 @@ pub fn skipped_in_details(draft: &mut EntryDraft, passed: &[SkippedStrategy]) {
 }
 
 /// Writes facts into the details of an entry, those that are null aside.
-pub(crate) fn add_details(draft: &mut EntryDraft, facts: &[(&str, Value)]) {
+pub fn add_details(draft: &mut EntryDraft, facts: &[(&str, Value)]) {
     for (key, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
         if let Ok(value) = RawJson::of(value) {
             add_detail(draft, key, &value);
@@ -118,7 +118,7 @@ mod tests {
     use session_model::{Content, CustomMessageDraft, EntryDraft};
 
     use super::{bill_in_details, seconds_in_details};
-    use crate::summarize::{Failed, ModelReport};
+    use crate::{Failed, ModelReport};
 
     fn details(report: &ModelReport) -> Value {
         let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {

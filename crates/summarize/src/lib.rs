@@ -5,6 +5,7 @@
 mod answer;
 mod candidates;
 mod handoff;
+pub mod models;
 mod native;
 mod provenance;
 mod report;
@@ -30,10 +31,9 @@ pub use answer::answer_all;
 pub use candidates::in_order;
 pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
-pub(crate) use provenance::add_details;
 pub use provenance::{
-    SkippedStrategy, bill_in_details, main_place, seconds_in_details, skipped_in_details,
-    summary_draft,
+    SkippedStrategy, add_details, bill_in_details, main_place, seconds_in_details,
+    skipped_in_details, summary_draft,
 };
 pub use report::{Failed, Failure, ModelReport};
 

@@ -6,7 +6,7 @@ use compaction_core::{Summarizer, SummarizerLimits, TokenCount};
 use llm_providers::{BoxFuture, is_replayed_on};
 use session_model::ModelRef;
 
-use crate::summarize::{Candidate, Failure, Fallback, NoSummary, Run, SummaryMethod};
+use crate::{Candidate, Failure, Fallback, NoSummary, Run, SummaryMethod};
 
 /// Returns the candidates in the order in which they are asked: as given, so that a model is asked for its native forms
 /// and then for a summary in words before the next model. A native form that `answering`, the model of the session,
@@ -121,7 +121,7 @@ mod tests {
     use session_model::ModelRef;
 
     use super::in_order;
-    use crate::summarize::{Candidate, SummaryMethod};
+    use crate::{Candidate, SummaryMethod};
 
     fn candidates() -> Vec<Candidate> {
         let http = HttpClient::new(HttpSettings::default()).expect("a client");

@@ -9,8 +9,10 @@ use llm_providers::{
 };
 use session_model::{Content, LlmMessage, StopReason, Usage};
 
-use crate::prompts;
-use crate::summarize::{Candidate, Failure, Foldable, Run, SummaryStep};
+use crate::{Candidate, Failure, Foldable, Run, SummaryStep};
+
+/// What a summarizer is told that called a tool instead of writing.
+const NO_TOOLS: &str = include_str!(concat!("../templates/", "summary-no-tools.md"));
 
 /// How often the requests of a plan are halved before a candidate is given up.
 const MOST_FOLDS: usize = 6;
@@ -152,7 +154,7 @@ pub(super) async fn summary_of(
     asked.max_output = bound(TokenCount(wanted.cap.0.saturating_mul(2)));
     asked.reasoning = Reasoning::Off;
     if error == AnswerError::CalledTool {
-        let text = Content::Text(prompts::summary_no_tools());
+        let text = Content::Text(NO_TOOLS.trim_end().to_owned());
         asked.messages.push(LlmMessage::User(text));
     }
     run.report.retries += 1;

@@ -5,9 +5,9 @@ use compaction_core::{HandoffPlan, RequestKind, SummarizerLimits, TokenCount};
 use llm_providers::{BoxFuture, ProviderErrorKind, Request, ToolChoice};
 use session_model::{Content, LlmMessage};
 
-use crate::summarize::answer::{Wanted, summary_of};
-use crate::summarize::candidates::{Asking, first_answer, in_words, outline_limits};
-use crate::summarize::{Candidate, Failure, NoSummary, Run, answer_all};
+use crate::answer::{Wanted, summary_of};
+use crate::candidates::{Asking, first_answer, in_words, outline_limits};
+use crate::{Candidate, Failure, NoSummary, Run, answer_all};
 
 /// What a handoff is made from.
 pub struct HandoffJob<'a> {

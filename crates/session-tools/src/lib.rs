@@ -1,9 +1,12 @@
-//! The tools that look into the session itself: the list of what is to be done, and finding again what was said.
+//! What a session brings to its tools: those that look into the session itself (`todo`, `recall`, `recall_read`), the
+//! policies and secrets of all tools, and what touched files hold now.
 
 pub mod asking;
 mod earlier;
 mod recall;
 pub mod recalling;
+pub mod restoring;
+pub mod rights;
 #[cfg(all(test, unix))]
 mod tests;
 mod todo;
