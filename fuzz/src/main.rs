@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use agent_session::agent_tools::{Toolbox, Workspace};
+use agent_tools::{Toolbox, Workspace};
 use agent_session::LiveModels;
-use agent_session::runtime::Snapshot;
-use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
+use session_protocol::Snapshot;
+use session_protocol::{EventReceiver, SessionHandle};
+use agent_session::{AgentSession, BuiltSession};
 use compaction_core::{
     Outline, PlanOptions, Profile, TokenCount, Trigger, plan_compaction, removed_outline,
 };

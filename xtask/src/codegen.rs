@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_session::agent_tools::Idempotency;
+use agent_tools::Idempotency;
 
 use crate::reference;
 use crate::run::{Outcome, read, root};
@@ -21,7 +21,7 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     let docs = root().join("docs");
     let schemas = [
         ("reference/settings", agent_settings::schema_text()),
-        ("reference/events", agent_session::event::schema_text()),
+        ("reference/events", session_protocol::event::schema_text()),
         ("reference/rpc", agent_rpc::schema_text()),
     ];
     let parts = [

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use agent_session::event;
 use serde_json::{Map, Value, json};
+use session_protocol::event;
 
 /// Returns the reference of all events as Markdown: what each means, its members, and an example.
 pub fn events() -> String {

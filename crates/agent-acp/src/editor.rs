@@ -3,9 +3,9 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use agent_session::keys::{Signed, clean_json};
 use llm_providers::Redactor;
 use serde_json::{Value, json};
+use session_protocol::keys::{Signed, clean_json};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::message::{notification, request};

@@ -1,9 +1,9 @@
 //! The conversation so far, told again to an editor that loads a session.
 
-use agent_session::runtime::Snapshot;
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{AgentMessage, Block, Content, Entry, EntryBody};
+use session_protocol::Snapshot;
 
 use crate::tool;
 use crate::update::{Translator, chunk};

@@ -9,7 +9,7 @@
 //! it is linked into (docs/adr/0018-acp-types.md).
 //!
 //! **Invariants.** Whatever an editor sends is answered or passed over, never a panic. A request that changes a session
-//! goes through its [handle](agent_session::SessionHandle). When the editor is gone, every session is closed.
+//! goes through its [handle](session_protocol::SessionHandle). When the editor is gone, every session is closed.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -26,8 +26,9 @@ mod update;
 
 use std::path::PathBuf;
 
-use agent_session::{BuiltSession, EventReceiver, SessionHandle};
+use agent_session::BuiltSession;
 use agent_tools::mcp::ServerConfig;
+use session_protocol::{EventReceiver, SessionHandle};
 
 pub use server::serve;
 

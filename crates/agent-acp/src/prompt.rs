@@ -1,8 +1,8 @@
 //! Prompts: what the user says, or a command that begins with a slash.
 
-use agent_session::Command;
-use agent_session::compaction_core::undoable::Whose;
+use compaction_core::undoable::Whose;
 use serde_json::{Value, json};
+use session_protocol::Command;
 use session_store::{Delivery, Prompt, PromptImage};
 use url::Url;
 

@@ -4,11 +4,11 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agent_session::runtime::{RefusalKind, Reply};
-use agent_session::wording::compaction_parts;
-use agent_session::{Ask, Command, EventReceiver, Finished, SessionEvent, SessionHandle};
 use llm_providers::Redactor;
 use serde_json::Value;
+use session_protocol::{Ask, Command, EventReceiver, Finished, SessionEvent, SessionHandle};
+use session_protocol::{RefusalKind, Reply};
+use session_text::compaction_parts;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 

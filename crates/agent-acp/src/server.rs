@@ -6,11 +6,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agent_session::runtime::{Ask, Reply};
 use agent_tools::mcp::{ServerSetting, of_client};
 use llm_providers::CancellationToken;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use session_protocol::{Ask, Reply};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::LocalSet;
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agent_session::SessionEvent;
-use agent_session::event::CompactionResult;
-use agent_session::wording::{Announcement, Tone, compaction_facts, compaction_parts};
 use serde_json::{Value, json};
+use session_protocol::SessionEvent;
+use session_protocol::event::CompactionResult;
+use session_text::{Announcement, Tone, compaction_facts, compaction_parts};
 
 use crate::params::SessionCapabilities;
 use crate::tool::{self, Shown, TODO};
@@ -295,8 +295,8 @@ pub(crate) fn chunk(kind: &str, text: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use agent_session::event::samples;
     use serde_json::{Value, json};
+    use session_protocol::event::samples;
 
     use super::Translator;
     use crate::params::SessionCapabilities;

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use agent_session::keys::{Signed, clean_json};
 use agent_settings::AppSettings;
 use llm_providers::Redactor;
 use serde_json::Value;
 use session_model::without_private;
+use session_protocol::keys::{Signed, clean_json};
 use session_store::WriteFilter;
 use session_tools::rights::redactor;
 

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agent_session::wording::damaged_lines;
 use serde_json::{Value, json};
 use session_finder::ReadAs;
 use session_model::{Diagnostic, DiagnosticKind, SessionTree, Severity};
+use session_text::damaged_lines;
 
 use crate::error::Error;
 use crate::ui::{clean, severity_label, shell_name, tell};

@@ -21,10 +21,10 @@ use crate::parse::{Asked, LONGEST, malformed, parse};
 use crate::protocol::{Data, Id, Response, RpcError, Subscribed};
 use crate::translate::{Answered, Asking, call, data};
 use crate::{Host, Line, Output};
-use agent_session::channel::EVENT_BYTES;
-use agent_session::event::SessionEvent;
-use agent_session::runtime::Call;
-use agent_session::{EventReceiver, SessionHandle};
+use session_protocol::Call;
+use session_protocol::channel::EVENT_BYTES;
+use session_protocol::event::SessionEvent;
+use session_protocol::{EventReceiver, SessionHandle};
 
 /// How many bytes of lines wait for somebody to read before no more are taken from the session.
 const BACKLOG: usize = EVENT_BYTES;
@@ -278,7 +278,7 @@ async fn respond(
     id: Option<Id>,
     command: String,
     answered: Answered,
-    answer: tokio::sync::oneshot::Receiver<agent_session::runtime::Answer>,
+    answer: tokio::sync::oneshot::Receiver<session_protocol::Answer>,
     host: Rc<dyn Host>,
 ) -> Response {
     let given = match answer.await {

@@ -21,8 +21,8 @@ mod translate;
 #[cfg(test)]
 mod tests;
 
-use agent_session::runtime::Snapshot;
 use futures_util::future::LocalBoxFuture;
+use session_protocol::Snapshot;
 use summarize::models::LiveModels;
 
 pub use driver::{Ended, Session, drive};

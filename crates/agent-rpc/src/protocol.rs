@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use agent_session::runtime::{Refusal, RefusalKind, Reply};
 use agent_tools::approval::Decision;
 use agent_tools::text::each_string;
+use session_protocol::{Refusal, RefusalKind, Reply};
 
 /// A request: one JSON object a line, with `type` and, if the answer should bear one, an `id`.
 ///

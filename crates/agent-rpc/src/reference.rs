@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{Request, RpcError, Subscribed};
-use agent_session::runtime::{
+use session_protocol::{
     Closed, Compacted, Forked, Kept, ModelSet, Moved, Pinned, PinsReport, Ran, Redone, StateReport,
     TakenBack, Undone, Unpinned,
 };
@@ -23,7 +23,7 @@ pub fn request_schema() -> Value {
         .with(|settings| settings.inline_subschemas = true)
         .into_generator();
     let mut schema = generator.into_root_schema_for::<Request>().to_value();
-    agent_session::schema::plain(&mut schema);
+    session_protocol::schema::plain(&mut schema);
     let kinds = schema["oneOf"].as_array_mut().into_iter().flatten();
     for kind in kinds {
         kind["properties"]["id"] = id_schema();
@@ -117,7 +117,7 @@ pub fn schema() -> Value {
         "anyOf": [{ "$ref": "#/$defs/Request" }, { "$ref": "#/$defs/Response" }],
         "$defs": definitions,
     });
-    agent_session::schema::plain(&mut schema);
+    session_protocol::schema::plain(&mut schema);
     schema
 }
 

@@ -6,11 +6,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_session::channel::{EVENT_BYTES, event_channel};
-use agent_session::runtime::command_channel;
 use insta::assert_snapshot;
 use llm_providers::{CancellationToken, Redactor, Secret};
 use serde_json::{Value, json};
+use session_protocol::channel::{EVENT_BYTES, queue};
+use session_protocol::command_channel;
 
 use super::input::{Line, next_line};
 use super::output::Output;
@@ -19,8 +19,8 @@ use super::protocol::{Data, Response};
 use super::reference::{SAMPLES, request_schema, schema, type_of};
 use super::translate::call;
 use super::{Document, Host, Session, drive};
-use agent_session::runtime::Snapshot;
 use futures_util::future::LocalBoxFuture;
+use session_protocol::Snapshot;
 use summarize::models::LiveModels;
 
 struct Nothing;
@@ -199,7 +199,7 @@ fn the_schema_knows_every_member_of_every_example() {
 #[test]
 fn no_event_has_the_type_of_a_response() {
     assert!(
-        !agent_session::event::names()
+        !session_protocol::event::names()
             .iter()
             .any(|name| name == "response")
     );
@@ -218,7 +218,7 @@ fn no_response_tells_a_key() {
 #[tokio::test(start_paused = true)]
 async fn requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
     let (handle, mut commands) = command_channel();
-    let (_sender, events) = event_channel();
+    let (_sender, events) = queue(EVENT_BYTES);
     let (requests, lines) = tokio::sync::mpsc::channel(1);
     let (output, _unread) = Output::unread_lines();
     let session = Session {

@@ -4,10 +4,10 @@ use session_model::EntryId;
 
 use crate::protocol::{Data, ErrorKind, Request, RpcError};
 use crate::{Document, Host};
-use agent_session::Navigation;
-use agent_session::compaction_core::undoable::{Later, Whose};
-use agent_session::runtime::{Ask, Command, CompactionChoices, CompactionRequest, Reply};
 use compaction_core::PinTarget;
+use compaction_core::undoable::{Later, Whose};
+use session_protocol::Navigation;
+use session_protocol::{Ask, Command, CompactionChoices, CompactionRequest, Reply};
 use session_store::Delivery;
 
 /// What is made of an answer.
@@ -156,7 +156,7 @@ fn asking(document: Document) -> Asking {
 }
 
 fn known_events(events: Vec<String>) -> Result<Vec<String>, RpcError> {
-    let known = agent_session::event::names();
+    let known = session_protocol::event::names();
     let is_unknown = |name: &&String| *name != "all" && !known.contains(name);
     match events.iter().find(is_unknown) {
         None => Ok(events),

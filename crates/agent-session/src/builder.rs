@@ -9,16 +9,15 @@ use hooks::HookSet;
 use llm_catalog::Catalog;
 use llm_providers::{Reasoning, Redactor};
 
-use crate::channel::{EVENT_BYTES, EventReceiver, event_channel_of};
-use crate::instructions::Instructions;
 use crate::prompts;
-use crate::runtime::{
-    AgentSession, Finished, Limits, SessionConfig, SessionHandle, command_channel,
-};
-use crate::settings::SessionCompaction;
+use crate::runtime::{AgentSession, SessionConfig};
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
 use agent_tools::{ToolContext, ToolLimits, Toolbox, Workspace};
+use project_instructions::Instructions;
+use session_protocol::channel::{EVENT_BYTES, EventReceiver, queue};
+use session_protocol::settings::SessionCompaction;
+use session_protocol::{Finished, Limits, SessionHandle, command_channel};
 use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
 use session_tools::rights::{redactor, secret_variables};
 use session_tools::standard_tools;
@@ -118,7 +117,7 @@ impl SessionBuilder {
     }
 
     /// Sets who decides about tool calls that need approval. Unless set, each is asked about by an event and waits for
-    /// [`Command::Approve`](crate::runtime::Command::Approve); where nobody reads the events, it is denied.
+    /// [`Command::Approve`](session_protocol::Command::Approve); where nobody reads the events, it is denied.
     pub fn approvals(mut self, approvals: Approvals) -> Self {
         self.config.tool_context.approvals = approvals;
         self
@@ -186,7 +185,7 @@ impl SessionBuilder {
         config.tool_context.redactor = redactor.clone();
         config.tool_context.overflow = config.store.local().map(|files| files.outputs);
         config.tool_context.holds_outputs = Some(session_store::holds_outputs);
-        let (event_sender, events) = event_channel_of(self.event_bytes);
+        let (event_sender, events) = queue(self.event_bytes);
         let (handle, commands) = command_channel();
         let session = BuiltSession {
             session: AgentSession::new(config, event_sender, commands),

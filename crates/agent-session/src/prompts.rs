@@ -2,7 +2,6 @@
 
 use askama::Template;
 use compaction_core::escape;
-use session_model::fence_for;
 
 /// A prompt without variables.
 macro_rules! fixed_prompts {
@@ -35,62 +34,6 @@ pub(crate) fn hook_context(text: &str) -> String {
     }
     let text = &escape(text);
     render(&Prompt { text })
-}
-
-/// Returns the text of a file with instructions as the model sees it: the user's for every project, or a project's for
-/// work in `folder`. `path` has no control characters; `rest` says what is left out.
-pub(crate) fn project_instructions(
-    path: &str,
-    folder: Option<&str>,
-    text: &str,
-    rest: &str,
-) -> String {
-    #[derive(Template)]
-    #[template(path = "project-instructions.md")]
-    struct Prompt<'a> {
-        path: &'a str,
-        folder: Option<&'a str>,
-        fence: String,
-        text: &'a str,
-        rest: &'a str,
-    }
-    render(&Prompt {
-        path,
-        folder,
-        fence: fence_for(text),
-        text: text.trim_end(),
-        rest,
-    })
-}
-
-/// Returns what says that a file with instructions is another one now; its text follows.
-pub(crate) fn instructions_changed(path: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "instructions-changed.md")]
-    struct Prompt<'a> {
-        path: &'a str,
-    }
-    render(&Prompt { path })
-}
-
-/// Returns what says that the instructions of a file hold no longer.
-pub(crate) fn instructions_gone(path: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "instructions-gone.md")]
-    struct Prompt<'a> {
-        path: &'a str,
-    }
-    render(&Prompt { path })
-}
-
-/// Returns the list of skills as the model sees it; a line each.
-pub(crate) fn skills(list: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "skills.md")]
-    struct Prompt<'a> {
-        list: &'a str,
-    }
-    render(&Prompt { list })
 }
 
 /// Returns what stands in the place of an image that the provider refuses; `id` is its entry.

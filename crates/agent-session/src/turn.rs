@@ -6,10 +6,10 @@ use agent_tools::approval::Decision;
 use session_store::{Delivery, Prompt};
 
 use crate::builder::{BuiltSession, SessionBuilder};
-use crate::channel::EventReceiver;
-use crate::event::SessionEvent;
-use crate::machine::TurnEnd;
-use crate::runtime::{Ask, Command, Finished, Refusal, SessionHandle};
+use session_protocol::TurnEnd;
+use session_protocol::channel::EventReceiver;
+use session_protocol::event::SessionEvent;
+use session_protocol::{Ask, Command, Finished, Refusal, SessionHandle};
 
 /// A session that works while a [`turn`](Self::turn) is awaited.
 pub struct Session {

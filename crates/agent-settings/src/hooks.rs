@@ -9,8 +9,8 @@ use llm_providers::Redactor;
 
 use crate::error::SettingsError;
 use crate::{AppSettings, CommandSetting, HookSetting, KeyPath};
-use agent_session::keys::{Signed, clean_json};
 use session_model::text::clean;
+use session_protocol::keys::{Signed, clean_json};
 
 /// What hooks are made with, in addition to their own settings.
 #[derive(Debug, Clone, Default)]

@@ -47,9 +47,6 @@ use llm_providers::Reasoning;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use agent_session::instructions::InstructionSettings;
-pub use agent_session::runtime::Limits;
-pub use agent_session::settings::CompactionSection;
 pub use agent_tools::mcp::ServerSetting;
 pub use error::SettingsError;
 pub use external::{CommandSetting, HookSetting};
@@ -57,7 +54,10 @@ pub use fault::unknown;
 pub use keys::{Key, key_table, keys, keys_of, values};
 pub use load::{Loaded, load_layers};
 pub use path::{KeyPath, Step};
+pub use project_instructions::InstructionSettings;
 pub use schema::{schema, schema_text};
+pub use session_protocol::Limits;
+pub use session_protocol::settings::CompactionSection;
 pub use sources::{
     CONFIG_DIR_VARIABLE, FileState, Layer, Origin, PROJECT_FOLDER, SettingsFile, Sources,
     VARIABLE_PREFIX,

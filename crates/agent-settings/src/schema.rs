@@ -24,7 +24,7 @@ fn generated() -> Value {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let generator = settings.into_generator();
     let mut schema = generator.into_root_schema_for::<AppSettings>().to_value();
-    agent_session::schema::plain(&mut schema);
+    session_protocol::schema::plain(&mut schema);
     schema["title"] = json!("Settings of agent-cli");
     schema["properties"]["$schema"] = json!({
         "type": "string",

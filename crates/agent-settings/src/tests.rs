@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use agent_session::settings::AutoContinue;
 use compaction_core::Strategy;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use session_protocol::settings::AutoContinue;
 use tempfile::TempDir;
 
 use super::{

@@ -1,11 +1,11 @@
 //! What is finished and stays in the terminal's scrollback: messages, answers, tool calls, cards, notices.
 
-use agent_session::event::CompactionResult;
-use agent_session::wording::{Announcement, Tone, compaction_facts, compaction_title, tokens};
 use compaction_core::TokenCount;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
+use session_protocol::event::CompactionResult;
+use session_text::{Announcement, Tone, compaction_facts, compaction_title, tokens};
 
 use crate::markdown;
 use crate::text::{columns, cut, line, prefixed, safe_line, safe_lines, wrap};

@@ -1,7 +1,7 @@
 //! What completes what is typed, with what is the case now.
 
-use agent_session::wording::tokens;
 use compaction_core::TokenCount;
+use session_text::tokens;
 
 use crate::command::SlashCommand;
 use crate::matching::ranked;

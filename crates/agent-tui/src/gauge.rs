@@ -1,7 +1,7 @@
 //! The bar of the status line: how full the window is, and how far it is to compaction.
 
-use agent_session::wording::tokens;
 use compaction_core::TokenCount;
+use session_text::tokens;
 
 /// How full the window is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -92,7 +92,7 @@ fn below(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
         let seconds = state.now.saturating_sub(compaction.since).as_secs();
         let from = state.context.map(|context| {
             let count = compaction_core::TokenCount(context.tokens);
-            format!("  {}", agent_session::wording::tokens(count))
+            format!("  {}", session_text::tokens(count))
         });
         let reason = safe_line(&compaction.reason);
         let title = format!(

@@ -3,12 +3,13 @@
 
 use std::io::{self, BufRead, Write};
 
-use agent_session::runtime::Finished;
-use agent_session::{BuiltSession, EventReceiver, SessionHandle};
+use agent_session::BuiltSession;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use futures_util::future::join;
 use ratatui::layout::Size;
 use session_model::text::reveal;
+use session_protocol::Finished;
+use session_protocol::{EventReceiver, SessionHandle};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::driver::{Driver, Ended, Options};

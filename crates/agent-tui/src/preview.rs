@@ -2,13 +2,14 @@
 //! single entries.
 
 use agent_session::runtime::choices::can_leave;
-use agent_session::runtime::{CompactionRequest, NoPreview, Preview, Snapshot};
-use agent_session::wording::{counted, tokens, your_messages};
+use agent_session::runtime::{NoPreview, Preview};
 use compaction_core::{Disposition, TokenCount};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use session_model::text::first_line;
 use session_model::{AgentMessage, EntryId, without_private};
+use session_protocol::{CompactionRequest, Snapshot};
+use session_text::{counted, tokens, your_messages};
 
 use crate::text::{columns, cut, fitting, line, safe_line, title, wrap};
 use crate::theme::Theme;
@@ -78,7 +79,7 @@ pub async fn preview(
     session: &Snapshot,
     request: &CompactionRequest,
 ) -> Result<PreviewView, NoPreview> {
-    let found = session.preview(request).await?;
+    let found = Preview::of(session, request).await?;
     Ok(PreviewView {
         request: request.clone(),
         title: format!(

@@ -4,8 +4,9 @@ mod context;
 mod history;
 mod searches;
 
+use agent_session::runtime::NoPreview;
 use agent_session::runtime::setting::changeable;
-use agent_session::runtime::{CompactionRequest, NoPreview, Snapshot};
+use session_protocol::{CompactionRequest, Snapshot};
 
 use session_model::EntryId;
 

@@ -1,9 +1,9 @@
 //! A summary on the whole screen, before it is applied.
 
-use agent_session::wording::tokens;
 use compaction_core::TokenCount;
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
+use session_text::tokens;
 
 use crate::markdown;
 use crate::pager::{Pager, Stay};

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use agent_session::{BuiltSession, EventReceiver, SessionHandle};
+use agent_session::BuiltSession;
 use crossterm::event::{Event, poll, read};
 use futures_util::future::join;
 use ratatui::layout::Size;
+use session_protocol::{EventReceiver, SessionHandle};
 use tokio::sync::mpsc::{Receiver, channel};
 use tokio::time::{Instant, sleep_until};
 

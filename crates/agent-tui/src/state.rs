@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use agent_session::event::TokenUsage;
-use agent_session::llm_providers::CancellationToken;
-use agent_session::runtime::Command;
-use agent_session::runtime::{Answer, Ask};
-use agent_session::{SessionEvent, runtime::Snapshot};
 use agent_tools::approval::Decision;
 use crossterm::event::KeyEvent;
+use llm_providers::CancellationToken;
 use ratatui::layout::Size;
 use session_model::BashExecution;
+use session_protocol::Command;
+use session_protocol::SessionEvent;
+use session_protocol::Snapshot;
+use session_protocol::event::TokenUsage;
+use session_protocol::{Answer, Ask};
 use session_store::PromptImage;
 
 use crate::block::Block;

@@ -1,8 +1,8 @@
 //! The status line: the folder, the model, the cost, and how far it is to the next compaction.
 
-use agent_session::wording::tokens;
 use compaction_core::TokenCount;
 use ratatui::text::{Line, Span};
+use session_text::tokens;
 
 use crate::gauge::Gauge;
 use crate::state::State;

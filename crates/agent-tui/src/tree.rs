@@ -4,11 +4,11 @@ mod draw;
 
 use std::collections::BTreeSet;
 
-use agent_session::Navigation;
-use agent_session::runtime::{Command, Snapshot};
-use agent_session::wording::{Rank, TreeRow, tree_rows};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use session_model::{EntryId, EntryIndex, Leaf, SessionTree};
+use session_protocol::Navigation;
+use session_protocol::{Command, Snapshot};
+use session_text::{Rank, TreeRow, tree_rows};
 
 use draw::Filter;
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agent_session::llm_providers::CancellationToken;
+use llm_providers::CancellationToken;
 use session_model::ReadMeter;
 
 /// A command of the user: a message with a name.

@@ -20,7 +20,7 @@ use crate::output_filter::OutputFilter;
 use crate::ui;
 use crate::ui::edits::Edits;
 use crate::ui::shell_name;
-use agent_session::compaction_core::undoable::Replaceable;
+use compaction_core::undoable::Replaceable;
 use summarize::{
     Compacted, Failure, ModelReport, NoSummary, Subject, SummaryMethod, compact, main_place,
     seconds_in_details, skipped_in_details, summary_draft,

@@ -1,9 +1,9 @@
 //! `loss`: what the compactions of a session took out of the model's context, and what their summaries invented.
 
-use agent_session::wording::loss_rows;
 use clap::Args;
 use compaction_core::{CompactionLoss, ContextLoss, EditLoss, Missing, TotalLoss, loss_report};
 use serde_json::{Value, json};
+use session_text::loss_rows;
 
 use crate::commands::Outcome;
 use crate::error::Error;

@@ -23,8 +23,8 @@ use crate::files::open_session;
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui;
 use crate::ui::edits::Edits;
-use agent_session::runtime::Snapshot;
-use agent_session::settings::SessionCompaction;
+use session_protocol::Snapshot;
+use session_protocol::settings::SessionCompaction;
 use summarize::ModelReport;
 
 /// Show what a compaction would do, without doing it.
@@ -240,7 +240,10 @@ pub(super) async fn live_document(
     let mut order = Order::configured(&options.settings.compaction.strategy, profile)?;
     let mut restore = RestoreInput::default();
     if order.strategies.contains(&Strategy::Restore) {
-        restore = session.files(&context).await;
+        restore = session
+            .disk
+            .of_context(&context, options.settings.compaction.restore)
+            .await;
     }
     let trigger = Trigger::Manual { focus };
     let (planned, found) = order.first(|strategy| {

@@ -11,7 +11,7 @@ use crate::commands::{Outcome, compact};
 use crate::error::Error;
 use crate::models::ModelArgs;
 use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
-use agent_session::compaction_core::undoable::{Later, NoReplacing, replaceable};
+use compaction_core::undoable::{Later, NoReplacing, replaceable};
 
 /// Bring again what was undone last, or compact by another strategy in the place of the newest compaction.
 #[derive(Debug, Args)]

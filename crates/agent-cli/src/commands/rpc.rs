@@ -4,12 +4,12 @@ use std::io::BufReader;
 use std::rc::Rc;
 
 use agent_rpc::{Document, Host, Output, Session, drive, lines_of};
-use agent_session::runtime::Snapshot;
 use agent_settings::AppSettings;
 use clap::Args;
 use compaction_core::Profile;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
+use session_protocol::Snapshot;
 use summarize::models::LiveModels;
 
 use crate::commands::Outcome;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use agent_session::runtime::{Command, Snapshot};
 use agent_tui::{Choice, Ended, Host, Listed, Next, Options, Theme, Where};
 use llm_providers::ModelInfo;
 use serde_json::json;
 use session_model::text::first_line;
+use session_protocol::{Command, Snapshot};
 use session_store::{Delivery, Prompt};
 
 use crate::commands::Outcome;

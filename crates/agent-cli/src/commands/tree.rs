@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use agent_session::wording::{Rank, entry_line, is_inserted, tree_rows};
 use clap::Args;
 use compaction_core::{Profile, TokenCount};
 use serde::Serialize;
 use session_model::{
     AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, Leaf, SessionTree,
 };
+use session_text::{Rank, entry_line, is_inserted, tree_rows};
 
 use crate::commands::Outcome;
 use crate::error::Error;

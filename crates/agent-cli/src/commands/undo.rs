@@ -9,9 +9,7 @@ use crate::commands::{Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
-use agent_session::compaction_core::undoable::{
-    NoUndo, REDO, UNDO, Whose, id_of, newest_redoable, undoable,
-};
+use compaction_core::undoable::{NoUndo, REDO, UNDO, Whose, id_of, newest_redoable, undoable};
 
 /// Go back to before the newest compaction or change of branch that agent-cli wrote.
 #[derive(Debug, Args)]

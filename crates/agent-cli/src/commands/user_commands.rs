@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_session::instructions::{Instructions, Places};
 use agent_tui::UserCommand;
+use project_instructions::{Instructions, Places};
 use session_model::text::first_line;
 
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Style};
 use compaction_core::TokenCount;
 
-pub use agent_session::context_bar::{Bar, Category, Cell, Shares};
+pub use session_text::context_bar::{Bar, Category, Cell, Shares};
 
 use crate::ui::{BOLD, DIM, styled};
 

@@ -10,7 +10,7 @@ use crate::ui::writing::{account, author};
 use crate::ui::{
     BOLD, DIM, GOOD, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
 };
-use agent_session::wording::your_messages;
+use session_text::your_messages;
 use summarize::ModelReport;
 
 /// What the card shows in addition to the plan and its outcome.

@@ -10,7 +10,7 @@ pub mod restored;
 pub mod size;
 pub mod writing;
 
-pub use agent_session::wording::{counted, tokens};
+pub use session_text::{counted, tokens};
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};

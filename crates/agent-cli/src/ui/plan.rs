@@ -1,11 +1,11 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
-use agent_session::wording::your_messages;
 use compaction_core::{
     AppliedCompaction, ApplyError, CompactionPlan, Disposition, RequestKind, SummaryRequest,
     TokenCount,
 };
 use session_model::{SessionContext, without_private};
+use session_text::your_messages;
 
 use crate::ui::bar::Window;
 use crate::ui::bar::{self, Bar, Category, Shares};

@@ -78,10 +78,10 @@ fn named(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agent_session::wording::restored_in_words as in_words;
     use compaction_core::{Restored, RestoredFile, RestoredImage, TokenCount};
     use insta::assert_snapshot;
     use session_model::EntryId;
+    use session_text::restored_in_words as in_words;
 
     use super::*;
 

@@ -3,13 +3,13 @@
 use std::process::{Command, Stdio};
 
 use agent_session::AgentSession;
-use agent_session::agent_tools::Workspace;
-use agent_session::compaction_core::TokenCount;
-use agent_session::llm_providers::CancellationToken;
-use agent_session::llm_script::Script;
-use agent_session::runtime::Snapshot;
+use agent_tools::Workspace;
+use compaction_core::TokenCount;
+use llm_providers::CancellationToken;
+use llm_script::Script;
 use portable_pty::CommandBuilder;
 use serde_json::json;
+use session_protocol::Snapshot;
 use summarize::models::LiveModels;
 use test_support::split_key::splitting_server;
 

@@ -2,7 +2,8 @@
 
 use compaction_core::Strategy;
 
-use crate::machine::{CheckPoint, Job, Navigation, Requested, Trigger, Write};
+use crate::machine::{CheckPoint, Job, Requested, Trigger, Write};
+use session_protocol::{Navigation, TurnEnd};
 
 /// Which strategies a compaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,49 +16,6 @@ pub enum StrategyChoice {
     Handoff,
     /// This one.
     By(Strategy),
-}
-
-/// How a turn ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TurnEnd {
-    /// The model was done.
-    Done,
-    /// It failed, with the error that people read.
-    Failed(String),
-    /// It was stopped.
-    Aborted,
-    /// A limit, which is named, stopped it before the model was asked again.
-    LimitReached(String),
-}
-
-impl TurnEnd {
-    /// Returns its name in events.
-    pub(crate) const fn name(&self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed(_) => "failed",
-            Self::Aborted => "aborted",
-            Self::LimitReached(_) => "limit",
-        }
-    }
-
-    /// Returns what went wrong, or which limit was reached.
-    pub(crate) fn error(&self) -> Option<&str> {
-        match self {
-            Self::Failed(why) | Self::LimitReached(why) => Some(why),
-            Self::Done | Self::Aborted => None,
-        }
-    }
-
-    /// Returns the end that events name so.
-    pub(crate) fn of(name: &str, error: String) -> Self {
-        match name {
-            "done" => Self::Done,
-            "aborted" => Self::Aborted,
-            "limit" => Self::LimitReached(error),
-            _ => Self::Failed(error),
-        }
-    }
 }
 
 /// A limit that a turn has reached.

@@ -1,6 +1,7 @@
 //! What happens to the session.
 
 use session_model::EntryId;
+use session_protocol::Navigation;
 
 use crate::machine::{Job, Requested};
 use session_store::Delivery;
@@ -61,19 +62,6 @@ pub enum JobEnd {
     Cancelled,
     /// What was prepared does not fit the session any more; nothing was changed.
     Stale,
-}
-
-/// Where the leaf should go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Navigation {
-    /// The entry; `None` is before everything.
-    pub target: Option<EntryId>,
-    /// Whether the branch that is left is summarized.
-    pub summarize: bool,
-    /// What the summary should focus on.
-    pub focus: Option<String>,
-    /// A label for the place that is reached.
-    pub label: Option<String>,
 }
 
 /// What a session that was opened again ends in.

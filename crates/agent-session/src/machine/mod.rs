@@ -32,12 +32,12 @@ mod tests;
 
 pub use compaction::CANCELLED;
 pub use compaction_core::Trigger;
-pub use effect::{Effect, Limit, Notice, StrategyChoice, TurnEnd};
-pub use event::{AnswerEnd, CheckResult, Event, JobEnd, Navigation, ResumePoint};
+pub use effect::{Effect, Limit, Notice, StrategyChoice};
+pub use event::{AnswerEnd, CheckResult, Event, JobEnd, ResumePoint};
 pub use memory::{
     ANSWERS_BETWEEN, Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy,
 };
-pub use request::{CompactionChoices, CompactionRequest, Requested};
+pub use request::Requested;
 
 use step::Step;
 

@@ -13,6 +13,7 @@ use session_model::EntryId;
 
 use super::compaction::failure;
 use super::*;
+use session_protocol::{CompactionRequest, Navigation, TurnEnd};
 use session_store::Delivery;
 
 /// How many automatic compactions may begin between two answers, with nobody there.

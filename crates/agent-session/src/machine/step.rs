@@ -2,8 +2,9 @@
 
 use crate::machine::{
     AfterCompaction, Background, CheckPoint, Compaction, Effect, Event, Interruption, Job, Memory,
-    Notice, ResumePoint, State, TurnEnd, Write,
+    Notice, ResumePoint, State, Write,
 };
+use session_protocol::TurnEnd;
 use session_store::Delivery;
 
 /// A step under way: the memory, and what is to be done.

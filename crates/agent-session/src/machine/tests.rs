@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 use insta::assert_snapshot;
 use session_model::EntryId;
 
+use session_protocol::{Navigation, TurnEnd};
+
 use super::*;
 use session_store::Delivery;
 

@@ -4,8 +4,9 @@ use crate::machine::compaction::{CHANGED_MEANWHILE, Place, failure};
 use crate::machine::step::{Next, Step};
 use crate::machine::{
     AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect,
-    Interruption, JobEnd, MAX_INCOMPLETE, Notice, State, StrategyChoice, Trigger, TurnEnd, Write,
+    Interruption, JobEnd, MAX_INCOMPLETE, Notice, State, StrategyChoice, Trigger, Write,
 };
+use session_protocol::TurnEnd;
 
 impl Step {
     /// Writes the messages that are due: what steers, and at the beginning of a turn the first of the others.

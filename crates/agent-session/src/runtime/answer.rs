@@ -9,11 +9,11 @@ use llm_providers::{
 };
 use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage};
 
-use crate::event::SessionEvent;
 use crate::machine::{AnswerEnd, Job, Write};
 use crate::runtime::AgentSession;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::Done;
+use session_protocol::event::SessionEvent;
 use session_tools::recalling::teach_recall;
 use summarize::models::LiveModel;
 

@@ -5,68 +5,15 @@
 
 use compaction_core::Strategy;
 use session_model::EntryId;
-use tokio::sync::oneshot;
 
-use crate::event::CompactionResult;
-use crate::machine::{
-    CANCELLED, Event, Interruption, JobEnd, Machine, Navigation, Requested, State,
+use crate::machine::{CANCELLED, Event, Interruption, JobEnd, Machine, Requested, State};
+use crate::runtime::AgentSession;
+use session_protocol::event::CompactionResult;
+use session_protocol::{
+    Answer, Ask, Call, Caller, Closed, Command, Compacted, Kept, Moved, Navigation, Ran, Refusal,
+    RefusalKind, Reply,
 };
-use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
-use crate::runtime::{AgentSession, Command};
 use session_store::{Delivery, Prompt};
-
-/// What is asked of a session, and who is answered.
-#[derive(Debug)]
-pub struct Call {
-    ask: Ask,
-    caller: Caller,
-}
-
-/// What is asked.
-#[derive(Debug)]
-pub enum Ask {
-    /// That it does this.
-    Do(Command),
-    /// How it is.
-    State,
-    /// The session as it is.
-    Snapshot,
-    /// What is pinned.
-    Pins,
-}
-
-/// What a caller is answered.
-pub type Answer = Result<Reply, Refusal>;
-
-impl Call {
-    /// Returns the command that asks, and where the answer comes; an error there says that the session has ended.
-    pub fn of(ask: Ask) -> (Command, oneshot::Receiver<Answer>) {
-        let (sender, answer) = oneshot::channel();
-        let caller = Some(sender);
-        (Command::Call(Box::new(Self { ask, caller })), answer)
-    }
-
-    /// Returns what is asked.
-    pub(super) fn ask(&self) -> &Ask {
-        &self.ask
-    }
-}
-
-/// A command without an answer is a call that nobody waits for.
-impl From<Command> for Call {
-    fn from(command: Command) -> Self {
-        match command {
-            Command::Call(call) => *call,
-            command => Self {
-                ask: Ask::Do(command),
-                caller: None,
-            },
-        }
-    }
-}
-
-/// Who waits for an answer. Where nobody does, an event reports why something is refused.
-pub(super) type Caller = Option<oneshot::Sender<Answer>>;
 
 /// Who waits for what.
 #[derive(Debug, Default)]
@@ -88,7 +35,7 @@ pub(super) struct Calls {
 impl AgentSession {
     /// Carries out a call; answers immediately, or once it is known what came of it.
     pub(super) async fn call(&mut self, call: Call) {
-        let Call { ask, caller } = call;
+        let (ask, caller) = call.into_parts();
         let answer = match ask {
             Ask::Do(command) => {
                 if let Some((caller, answer)) = self.carry_out_command(command, caller).await {
@@ -221,9 +168,10 @@ impl AgentSession {
 
     /// Keeps the message of a call that prompts; returns what is to be sent.
     pub(super) async fn queue_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
-        match call.ask {
+        let (ask, caller) = call.into_parts();
+        match ask {
             Ask::Do(Command::Prompt { prompt, delivery }) => {
-                let id = self.queue_and_answer(prompt, delivery, call.caller).await?;
+                let id = self.queue_and_answer(prompt, delivery, caller).await?;
                 Some((id, delivery))
             }
             Ask::Do(_) | Ask::State | Ask::Snapshot | Ask::Pins => None,

@@ -6,9 +6,9 @@ use compaction_core::{
 };
 use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, Timestamp};
 
-use crate::event::SessionEvent;
 use crate::machine::{CheckPoint, CheckResult};
 use crate::runtime::AgentSession;
+use session_protocol::event::SessionEvent;
 
 /// Returns an amount in millionths of a US dollar.
 pub(super) fn micro_usd(usd: f64) -> u64 {

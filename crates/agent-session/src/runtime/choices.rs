@@ -15,10 +15,10 @@ use session_model::{
     Stamp, Timestamp, build_context,
 };
 
-use crate::machine::CompactionChoices;
 use crate::runtime::compaction::{CompactionEntries, CompactionJob};
-use crate::runtime::reply::Refusal;
 use compaction_core::undoable::id_of;
+use session_protocol::CompactionChoices;
+use session_protocol::Refusal;
 use summarize::{add_details, summary_draft};
 
 /// Choices as the entries that carry them out.

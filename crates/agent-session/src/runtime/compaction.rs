@@ -14,13 +14,13 @@ use session_model::json::RawJson;
 use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
 use tokio::time::Instant;
 
-use crate::event::CompactionResult;
 use crate::machine::JobEnd;
 use crate::runtime::choices::Chosen;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::runtime::review::Review;
+use session_protocol::event::CompactionResult;
 use session_tools::restoring::{Disk, Stopped};
 use summarize::models::LiveModels;
 use summarize::{

@@ -1,10 +1,10 @@
 //! The compaction that runs, and the one that was prepared.
 
-use crate::event::CompactionResult;
 use crate::machine::{Job, Trigger};
 use crate::runtime::background::Prepared;
 use crate::runtime::review::Review;
 use crate::runtime::waiting::WaitMetrics;
+use session_protocol::event::CompactionResult;
 
 /// The compaction that runs, and the one that was prepared.
 #[derive(Default)]

@@ -6,10 +6,10 @@ use compaction_core::{
 use llm_providers::Request;
 use session_model::{SessionContext, SessionPath};
 
-use crate::event::CompactionResult;
 use crate::machine::JobEnd;
 use crate::runtime::compaction::{CompactionJob, CompactionOutput, HandoffDocument, author};
 use crate::runtime::jobs::ended;
+use session_protocol::event::CompactionResult;
 use summarize::{Candidate, Fallback, HandoffJob, SummaryStep, handoff};
 
 impl CompactionJob {

@@ -6,7 +6,6 @@ use compaction_core::Strategy;
 use hooks::Notification;
 use session_model::Leaf;
 
-use crate::event::SessionEvent;
 use crate::machine::{
     Effect, Event, Job, JobEnd, Notice, Requested, StrategyChoice, Trigger, Write,
 };
@@ -15,7 +14,8 @@ use crate::runtime::choices::Chosen;
 use crate::runtime::compaction::CompactionJob;
 use crate::runtime::jobs::Done;
 use crate::runtime::prompting::Continuation;
-use crate::runtime::reply::RefusalKind;
+use session_protocol::RefusalKind;
+use session_protocol::event::SessionEvent;
 use session_tools::restoring::Disk;
 
 impl AgentSession {

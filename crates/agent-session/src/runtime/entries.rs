@@ -10,14 +10,14 @@ use session_model::{
     current_system,
 };
 
-use crate::event::{SessionEvent, TokenUsage, stop_reason_name};
-use crate::keys::{Signed, clean_json};
 use crate::machine::{AnswerEnd, ResumePoint, Write};
 use crate::prompts;
 use crate::runtime::AgentSession;
-use crate::runtime::instruction_state::InstructionRefresh;
 use crate::runtime::prompting::HOOK_CONTEXT;
-use crate::runtime::reply::{Refusal, Reply};
+use project_instructions::InstructionRefresh;
+use session_protocol::event::{SessionEvent, TokenUsage, stop_reason_name};
+use session_protocol::keys::{Signed, clean_json};
+use session_protocol::{Refusal, Reply};
 use session_store::{NewEntry, SessionStore, StoreError};
 
 /// The section of the system message that holds the agent's own prompt.

@@ -9,10 +9,10 @@ use hooks::HookFailure;
 use llm_providers::{PieceRedactor, Redactor};
 use session_model::Usage;
 
-use crate::channel::EventSender;
-use crate::event::{SessionEvent, TokenUsage};
-use crate::wording::{counted, restored_in_words as in_words};
 use agent_tools::approval::{ApprovalEvent, Question};
+use session_protocol::channel::EventSender;
+use session_protocol::event::{SessionEvent, TokenUsage};
+use session_text::{counted, restored_in_words as in_words};
 use summarize::{ModelReport, SummaryStep};
 
 /// The sender of events; cheap to clone.
@@ -66,22 +66,22 @@ impl Events {
     /// Tells. Nobody has to listen.
     pub fn send(&self, mut event: SessionEvent) {
         event.remove_keys(&self.redactor);
-        self.sender.0.send(event);
+        self.sender.send(event);
     }
 
     /// Returns whether the events that wait to be read take more than `times` their bound.
     pub fn is_full(&self, times: usize) -> bool {
-        self.sender.0.is_full(times)
+        self.sender.is_full(times)
     }
 
     /// Returns whether somebody may still read.
     pub fn is_read(&self) -> bool {
-        self.sender.0.is_read()
+        self.sender.is_read()
     }
 
     /// Waits until the bound is crossed in either direction, or nobody reads any more.
     pub async fn crossed(&self) {
-        self.sender.0.crossed().await;
+        self.sender.crossed().await;
     }
 
     pub fn notice(&self, text: impl Into<String>) {

@@ -6,11 +6,11 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{Content, CustomMessageDraft, EntryDraft};
 
-use crate::event::SessionEvent;
 use crate::machine::JobEnd;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionOutput, HandoffDocument, author};
 use crate::runtime::entries::leaf_name;
+use session_protocol::event::SessionEvent;
 use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue};
 use summarize::{bill_in_details, seconds_in_details};
 

@@ -18,9 +18,9 @@ use session_model::{
     SessionPath, SummaryMessage,
 };
 
-use crate::event::CompactionResult;
 use crate::machine::JobEnd;
 use crate::runtime::compaction::{CompactionJob, CompactionOutput, StrategyError};
+use session_protocol::event::CompactionResult;
 
 /// Returns what people read when a hook did not want something.
 pub(super) fn cancelled_by(hook: Option<&str>, reason: Option<&str>, what: &str) -> String {

@@ -7,10 +7,10 @@
 
 use session_model::{AgentMessage, Content, SystemMessage, ToolCall};
 
-use crate::event::{InstructionFile, SessionEvent};
 use crate::runtime::AgentSession;
 use crate::runtime::entries::message_entry;
-use crate::runtime::instruction_state::InstructionRefresh;
+use project_instructions::InstructionRefresh;
+use session_protocol::event::{InstructionFile, SessionEvent};
 use session_store::NewEntry;
 use session_store::StoreError;
 

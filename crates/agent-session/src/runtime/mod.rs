@@ -17,12 +17,9 @@ mod document;
 mod effects;
 mod entries;
 mod events;
-mod handle;
 mod handoff;
 mod hooked;
 mod images;
-mod instruction_messages;
-mod instruction_state;
 mod instructions;
 mod jobs;
 mod navigation;
@@ -32,7 +29,6 @@ mod pins;
 mod preview;
 mod prompting;
 mod rejected;
-mod reply;
 mod report;
 mod review;
 mod servers;
@@ -56,40 +52,27 @@ use std::sync::Arc;
 use compaction_core::{Settings, Strategy};
 use hooks::{HookSet, Notification};
 use llm_providers::Reasoning;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::channel::EventSender;
-use crate::event::SessionEvent;
-use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
 use crate::machine::{Continue, Event, Job, Machine, Policy, State, transition};
-use crate::settings::{AutoContinue, SessionCompaction};
 use agent_tools::approval::{ApprovalEvent, Decision};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
+use project_instructions::{InstructionRefresh, InstructionState, Instructions};
+use session_protocol::settings::{AutoContinue, SessionCompaction};
+use session_protocol::{CommandReceiver, EventSender, Finished, Limits, Refusal, SessionEvent};
 use session_store::{OpenSession, SessionCatalog, StoreError};
 use summarize::models::LiveModels;
 
 use compaction_run::CompactionRun;
 use events::Events;
-use instruction_state::{InstructionRefresh, InstructionState};
 use jobs::Done;
 use notify::{Notifier, notifier};
 use turn_state::TurnState;
 use work::{Next, Work};
 
-pub use crate::machine::{CompactionChoices, CompactionRequest};
-pub use call::{Answer, Ask, Call};
-pub use command::{Command, Finished};
-pub use handle::{COMMANDS, CommandReceiver, SessionEnded, SessionHandle, command_channel};
 pub use preview::{NoPreview, Preview};
-pub use reply::{
-    Closed, Compacted, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport, Ran, Redone,
-    Refusal, RefusalKind, Reply, TakenBack, Undone, Unpinned,
-};
-pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
 pub use switch::carried_pins;
 
 /// What a session is made of.
@@ -110,19 +93,6 @@ pub(crate) struct SessionConfig {
     pub instructions: Instructions,
     pub reasoning: Reasoning,
     pub limits: Limits,
-}
-
-/// When a turn ends although the model wants to go on; never unless set.
-#[non_exhaustive]
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct Limits {
-    /// The most requests to the model that one prompt leads to.
-    #[schemars(range(min = 1))]
-    pub turns: Option<u32>,
-    /// The most cost of one run of the session in USD, as far as prices are known. It is checked before each request.
-    #[schemars(range(min = 0))]
-    pub cost_usd: Option<f64>,
 }
 
 /// A running session.

@@ -12,14 +12,15 @@ use llm_providers::CancellationToken;
 use session_model::json::RawJson;
 use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf, SessionTree};
 
-use crate::event::SessionEvent;
-use crate::machine::{Job, JobEnd, Navigation};
+use crate::machine::{Job, JobEnd};
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::{Done, ended};
-use crate::runtime::reply::Moved;
+use session_protocol::Moved;
+use session_protocol::Navigation;
+use session_protocol::event::SessionEvent;
 use session_store::NewEntry;
 use summarize::models::LiveModels;
 use summarize::{ModelReport, Run, SummaryStep, answer_plan, bill_in_details, seconds_in_details};

@@ -9,16 +9,19 @@ use llm_providers::CancellationToken;
 use serde_json::Value;
 use session_model::EntryBody;
 
-use crate::channel::{EVENT_BYTES, Queueable, Receiver, Sender, json_bytes, queue};
-use crate::event::CompactionResult;
 use crate::machine::Trigger;
 use crate::runtime::AgentSession;
 use crate::runtime::events::Events;
+use session_protocol::channel::{EVENT_BYTES, Queueable, Receiver, Sender, json_bytes, queue};
+use session_protocol::event::CompactionResult;
 
 /// How long hooks that are still being told may go on once the session has ended.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
-impl Queueable for (Notification, HookContext) {
+/// What hooks are to be told, and where the session was then.
+struct Untold(Notification, HookContext);
+
+impl Queueable for Untold {
     fn bytes(&self) -> usize {
         let texts = match &self.0 {
             Notification::ToolResult {
@@ -41,12 +44,12 @@ impl Queueable for (Notification, HookContext) {
 #[derive(Clone)]
 pub(super) struct Notifier {
     hooks: Arc<HookSet>,
-    sender: Sender<(Notification, HookContext)>,
+    sender: Sender<Untold>,
 }
 
 /// What hooks are still to be told.
 pub(super) struct Notifications {
-    receiver: Receiver<(Notification, HookContext)>,
+    receiver: Receiver<Untold>,
     hooks: Arc<HookSet>,
     events: Events,
     /// Nothing more will be told than what is told already.
@@ -76,7 +79,7 @@ impl Notifier {
     /// Lets hooks be told, where any of them wants to be. Nobody waits for that.
     pub fn tell(&self, notification: Notification, context: HookContext) {
         if self.hooks.wants(notification.point()) {
-            self.sender.send((notification, context));
+            self.sender.send(Untold(notification, context));
         }
     }
 
@@ -108,7 +111,7 @@ impl Notifications {
                 next = self.receiver.recv() => next,
                 () = self.closing.cancelled() => self.receiver.try_recv(),
             };
-            let Some((notification, context)) = next else {
+            let Some(Untold(notification, context)) = next else {
                 return;
             };
             let context = HookContext {
@@ -127,7 +130,7 @@ impl Notifications {
     async fn cut(&mut self) {
         let mut left = 0_usize;
         let mut end = None;
-        while let Some((notification, context)) = self.receiver.try_recv() {
+        while let Some(Untold(notification, context)) = self.receiver.try_recv() {
             match notification {
                 Notification::SessionShutdown { .. } => end = Some((notification, context)),
                 _ => left += 1,

@@ -3,10 +3,10 @@
 use compaction_core::{PinError, PinTarget, Pins, Profile};
 use session_model::{EntryDraft, EntryId};
 
-use crate::event::SessionEvent;
 use crate::machine::State;
 use crate::runtime::AgentSession;
-use crate::runtime::reply::{PinReport, Pinned, PinsReport, Refusal, RefusalKind, Unpinned};
+use session_protocol::event::SessionEvent;
+use session_protocol::{PinReport, Pinned, PinsReport, Refusal, RefusalKind, Unpinned};
 
 impl AgentSession {
     /// Keeps something verbatim from now on, where there is room for it.

@@ -1,16 +1,14 @@
 //! What a compaction would do that somebody is about to ask for.
 
 use compaction_core::{
-    CompactionPlan, ContextLoss, Disposition, NothingToDo, PlanOptions, Profile, RestoreInput,
-    Strategy, TokenCount, Trigger, plan_for_context, touched_files,
+    CompactionPlan, ContextLoss, Disposition, NothingToDo, PlanOptions, Profile, Strategy,
+    TokenCount, Trigger, plan_for_context,
 };
-use llm_providers::CancellationToken;
 use session_model::{SessionContext, build_context};
 
-use crate::runtime::CompactionRequest;
 use crate::runtime::choices::Chosen;
-use crate::runtime::report::Snapshot;
-use session_tools::restoring::Stopped;
+use session_protocol::CompactionRequest;
+use session_protocol::Snapshot;
 
 /// What a compaction would do.
 #[derive(Debug, Clone)]
@@ -38,25 +36,25 @@ pub enum NoPreview {
     Refused(String),
 }
 
-impl Snapshot {
+impl Preview {
     /// Returns what a compaction would do by the first strategy that has something to do.
     ///
     /// # Errors
     /// [`NoPreview`] when nothing would be summarized, or what was chosen cannot be.
-    pub async fn preview(&self, request: &CompactionRequest) -> Result<Preview, NoPreview> {
+    pub async fn of(session: &Snapshot, request: &CompactionRequest) -> Result<Self, NoPreview> {
         let chosen = Chosen::of(
-            &self.tree,
-            self.leaf,
+            &session.tree,
+            session.leaf,
             &request.choices,
-            (&self.settings, self.window),
+            (&session.settings, session.window),
         );
         let chosen = chosen.map_err(|refusal| NoPreview::Refused(refusal.message))?;
-        let (tree, leaf) = chosen.place(&self.tree, self.leaf);
+        let (tree, leaf) = chosen.place(&session.tree, session.leaf);
         let path = tree.path(leaf);
         let context = build_context(&path, Profile::Own.context_rules());
         let strategies: Vec<Strategy> = match request.strategy {
             Some(strategy) => vec![strategy],
-            None => self.settings.compaction.strategy.iter().collect(),
+            None => session.settings.compaction.strategy.iter().collect(),
         };
         let focus = request.focus.clone();
         let trigger = Trigger::Manual { focus };
@@ -67,13 +65,16 @@ impl Snapshot {
                 Strategy::PruneOnly | Strategy::Handoff => return Err(NoPreview::NoSummary),
                 Strategy::ContextFull | Strategy::Extractive | Strategy::Restore => {}
             }
-            let mut options = PlanOptions::new(self.settings.clone(), self.window);
+            let mut options = PlanOptions::new(session.settings.clone(), session.window);
             options.settings.compaction.strategy = strategy.into();
             if strategy == Strategy::Restore {
-                options.restore = self.files(&context).await;
+                options.restore = session
+                    .disk
+                    .of_context(&context, session.settings.compaction.restore)
+                    .await;
             }
             match plan_for_context(&path, &context, &trigger, &options) {
-                Ok(plan) => return Ok(Preview::of(plan, context, chosen.freed)),
+                Ok(plan) => return Ok(Self::new(plan, context, chosen.freed)),
                 Err(NothingToDo::NothingOld { .. }) => why = NoPreview::NoSummary,
                 Err(nothing) => why = NoPreview::Nothing(nothing.to_string()),
             }
@@ -81,19 +82,7 @@ impl Snapshot {
         Err(why)
     }
 
-    /// Returns what the files hold now that the entries of a context have touched.
-    pub async fn files(&self, context: &SessionContext) -> RestoreInput {
-        let settings = self.settings.compaction.restore;
-        // Who does not wait any more drops this.
-        let cancel = CancellationToken::new();
-        let disk = self.disk.clone();
-        let read = disk.read_beside(touched_files(context), settings, &cancel);
-        read.await.unwrap_or_else(|Stopped| RestoreInput::default())
-    }
-}
-
-impl Preview {
-    fn of(plan: CompactionPlan, context: SessionContext, freed: TokenCount) -> Self {
+    fn new(plan: CompactionPlan, context: SessionContext, freed: TokenCount) -> Self {
         let loss = plan.extractive().ok();
         Self {
             tokens_before: plan.tokens_in_context() + freed,

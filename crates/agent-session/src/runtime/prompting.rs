@@ -9,13 +9,13 @@ use session_model::{
     Block, Content, CustomMessageDraft, EntryBody, EntryDraft, EntryId, EntryKind,
 };
 
-use crate::event::SessionEvent;
 use crate::machine::{CheckPoint, CheckResult, Event, Job, State, Write};
 use crate::prompts;
 use crate::runtime::AgentSession;
 use crate::runtime::hooked::unless_cancelled;
 use crate::runtime::jobs::Done;
-use crate::runtime::reply::{Refusal, TakenBack};
+use session_protocol::event::SessionEvent;
+use session_protocol::{Refusal, TakenBack};
 use session_store::StoreError;
 use session_store::{NewEntry, Queued};
 

@@ -6,10 +6,10 @@ use compaction_core::{AppliedCompaction, CompactionPlan, prose_of};
 use serde_json::json;
 use tokio::sync::oneshot;
 
-use crate::event::SessionEvent;
 use crate::machine::JobEnd;
 use crate::runtime::compaction::CompactionJob;
-use crate::runtime::reply::{Refusal, Reply};
+use session_protocol::event::SessionEvent;
+use session_protocol::{Refusal, Reply};
 use summarize::{ModelReport, add_details, bill_in_details, summary_draft};
 
 /// What is said of a summary: another text in its place, or none where it may stay.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use llm_providers::CancellationToken;
 use session_model::EntryId;
 
-use crate::event::SessionEvent;
 use crate::machine::Event;
-use crate::runtime::{AgentSession, Ask, Call, Command};
+use crate::runtime::AgentSession;
 use agent_tools::mcp::{ServerEnvironment, ServerEvent, Servers, Tell};
+use session_protocol::event::SessionEvent;
+use session_protocol::{Ask, Call, Command};
 use session_store::Delivery;
 
 /// What waits until the servers are there.
@@ -30,7 +31,7 @@ impl AgentSession {
         }
         let mut early = Vec::new();
         let events = self.events.clone();
-        let tell: Tell = Arc::new(move |event| events.send(SessionEvent::from(event)));
+        let tell: Tell = Arc::new(move |event| events.send(server_event(event)));
         let around = ServerEnvironment::of(&self.tool_context);
         let cancel = CancellationToken::new();
         let mut starting = pin!(Servers::start(&configs, &around, &cancel, &tell));
@@ -72,21 +73,20 @@ impl AgentSession {
     }
 }
 
-impl From<ServerEvent> for SessionEvent {
-    fn from(event: ServerEvent) -> Self {
-        match event {
-            ServerEvent::State {
-                name,
-                state,
-                tools,
-                error,
-            } => Self::ToolServer {
-                name,
-                state: state.into(),
-                tools,
-                error,
-            },
-            ServerEvent::Notice(text) => Self::Notice { text },
-        }
+/// Returns what a session reports of a server.
+fn server_event(event: ServerEvent) -> SessionEvent {
+    match event {
+        ServerEvent::State {
+            name,
+            state,
+            tools,
+            error,
+        } => SessionEvent::ToolServer {
+            name,
+            state: state.into(),
+            tools,
+            error,
+        },
+        ServerEvent::Notice(text) => SessionEvent::Notice { text },
     }
 }

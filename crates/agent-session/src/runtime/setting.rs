@@ -6,9 +6,10 @@ use serde_json::Value;
 use compaction_core::Settings;
 
 use crate::machine::{Event, Policy};
-use crate::runtime::reply::{Refusal, Reply};
-use crate::runtime::{AgentSession, Limits, policy};
-use crate::settings::{CompactionSection, SessionCompaction};
+use crate::runtime::{AgentSession, policy};
+use session_protocol::Limits;
+use session_protocol::settings::{CompactionSection, SessionCompaction};
+use session_protocol::{Refusal, Reply};
 
 /// What models were chosen by when the session began.
 const FIXED: [&str; 7] = [

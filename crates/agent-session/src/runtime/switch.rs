@@ -8,13 +8,13 @@ use hooks::Notification;
 use llm_providers::Reasoning;
 use session_model::{EntryDraft, EntryId, Leaf, SessionPath};
 
-use crate::event::SessionEvent;
 use crate::machine::{Event, State};
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
-use crate::runtime::reply::{Forked, ModelSet, Refusal, Reply};
 use crate::runtime::view::Views;
 use agent_tools::Workspace;
+use session_protocol::event::SessionEvent;
+use session_protocol::{Forked, ModelSet, Refusal, Reply};
 use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
 use summarize::models::LiveModels;
 

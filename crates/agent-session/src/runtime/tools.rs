@@ -11,7 +11,6 @@ use session_model::{
     AgentMessage, Block, Content, EntryBody, EntryDraft, MessageDraft, ToolCall, ToolResultMessage,
 };
 
-use crate::event::SessionEvent;
 use crate::machine::Job;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::drafted;
@@ -19,10 +18,11 @@ use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::Done;
 use crate::runtime::notify::Notifier;
-use crate::wording::counted;
 use agent_tools::approval::Approvals;
 use agent_tools::{History, Idempotency, LiveOutput, ToolContext, ToolOutput, Toolbox};
+use session_protocol::event::SessionEvent;
 use session_store::NewEntry;
+use session_text::counted;
 
 /// How much of an output an event tells, in characters.
 const TOLD: usize = 2000;

@@ -3,8 +3,8 @@
 use session_model::{ContextEditDraft, EntryDraft, EntryId};
 use session_store::NewEntry;
 
-use crate::machine::TurnEnd;
 use crate::runtime::answer::ModelResponse;
+use session_protocol::TurnEnd;
 
 /// What a turn brings, and what was not written of it.
 #[derive(Default)]

@@ -4,15 +4,15 @@ use compaction_core::{Strategy, leaf_move};
 use hooks::Notification;
 use session_model::{EntryId, Leaf};
 
-use crate::event::SessionEvent;
 use crate::machine::Event;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
-use crate::runtime::reply::{Redone, Refusal, Undone};
 use compaction_core::undoable::{
     Later, NoReplacing, NoUndo, REDO, Replaceable, UNDO, Whose, id_of, newest_redoable,
     replaceable, undoable,
 };
+use session_protocol::event::SessionEvent;
+use session_protocol::{Redone, Refusal, Undone};
 use session_store::NewEntry;
 use session_store::StoreError;
 

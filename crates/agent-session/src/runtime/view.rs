@@ -8,7 +8,7 @@ use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::runtime::AgentSession;
 use crate::runtime::images::ToolImages;
-use crate::wording::damaged_lines;
+use session_text::damaged_lines;
 
 /// The context of the session at its leaf.
 pub(super) struct View {

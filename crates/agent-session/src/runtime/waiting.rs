@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::event::{CompactionResult, CompactionTotals};
 use crate::machine::Trigger;
+use session_protocol::event::{CompactionResult, CompactionTotals};
 
 /// What is waited for, and what has been.
 #[derive(Debug, Default)]

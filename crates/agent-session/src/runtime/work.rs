@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::machine::Job;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::{Done, Running};
-use crate::runtime::{Command, CommandReceiver};
+use session_protocol::{Command, CommandReceiver};
 
 /// How often jobs are polled while the reader of events is behind: their time limits still hold.
 const BEHIND: Duration = Duration::from_secs(1);

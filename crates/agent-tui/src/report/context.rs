@@ -1,13 +1,13 @@
 //! What fills the context window.
 
-use agent_session::context_bar::{Bar, Category, Cell, Shares};
-use agent_session::runtime::Snapshot;
-use agent_session::wording::{counted, tokens};
 use compaction_core::{Profile, TokenCount, measure};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use session_model::text::first_line;
 use session_model::{AgentMessage, SessionContext, build_context, without_private};
+use session_protocol::Snapshot;
+use session_text::context_bar::{Bar, Category, Cell, Shares};
+use session_text::{counted, tokens};
 
 use super::Environment;
 use crate::gauge::Gauge;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use agent_session::runtime::Snapshot;
-use agent_session::wording::{call_text, counted, entry_text};
 use compaction_core::Profile;
 use session_model::{AgentMessage, EntryBody, EntryId, build_context};
+use session_protocol::Snapshot;
+use session_text::{call_text, counted, entry_text};
 
 use super::Built;
 use crate::block::{Block, ToolCard};

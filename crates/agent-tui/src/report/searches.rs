@@ -1,10 +1,10 @@
 //! What is found in a session, and what compactions took out of its context.
 
-use agent_session::runtime::Snapshot;
-use agent_session::wording::{counted, loss_rows, tokens};
 use compaction_core::{ContextLoss, Profile, TokenCount, loss_report};
 use ratatui::text::{Line, Span};
+use session_protocol::Snapshot;
 use session_recall::{Access, Query, RecallFilters, RecallRequest};
+use session_text::{counted, loss_rows, tokens};
 use session_tools::asking::kept_output;
 use session_tools::recalling::search;
 

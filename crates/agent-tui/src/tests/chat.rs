@@ -252,11 +252,11 @@ fn a_message_that_waits_returns_to_the_editor() {
     );
     bench.key_with(KeyCode::Up, KeyModifiers::ALT);
     insta::assert_snapshot!(bench.asked(), @r#"Ask(TakeBack, Do(Dequeue { id: "m2" }))"#);
-    let reply = agent_session::runtime::TakenBack {
+    let reply = session_protocol::TakenBack {
         message_id: "m2".to_owned(),
         text: "then tidy up".to_owned(),
     };
-    let reply = agent_session::Reply::TakenBack(reply);
+    let reply = session_protocol::Reply::TakenBack(reply);
     bench.input(crate::Input::Answered(crate::Purpose::TakeBack, Ok(reply)));
     assert_eq!(bench.state.editor.text(), "then tidy up");
     assert!(bench.state.queue.is_empty());
@@ -268,8 +268,8 @@ fn a_message_that_is_refused_is_not_lost() {
     bench.type_text("hello");
     bench.key(KeyCode::Enter);
     assert!(bench.state.editor.is_empty());
-    let refusal = agent_session::runtime::Refusal {
-        kind: agent_session::runtime::RefusalKind::Failed,
+    let refusal = session_protocol::Refusal {
+        kind: session_protocol::RefusalKind::Failed,
         message: "the message is not kept: no space left".to_owned(),
     };
     let purpose = crate::Purpose::Message("hello".to_owned());

@@ -77,8 +77,8 @@ fn a_cancelled_compaction_says_so_once() {
     bench
         .event(json!({"type": "compaction_start", "reason": "manual", "strategy": "context-full"}));
     bench.event(json!({"type": "compaction_end", "reason": "manual", "result": null, "aborted": true, "will_retry": false, "error": "Compaction cancelled"}));
-    let refusal = agent_session::runtime::Refusal {
-        kind: agent_session::runtime::RefusalKind::Cancelled,
+    let refusal = session_protocol::Refusal {
+        kind: session_protocol::RefusalKind::Cancelled,
         message: "Compaction cancelled".to_owned(),
     };
     let purpose = crate::Purpose::Command("compact");

@@ -10,7 +10,7 @@ const HOSTILE: &str = "a\u{1b}]0;title\u{7}\u{1b}[2J\u{202e}b\u{9b}31m\rc\u{e004
 
 #[test]
 fn nothing_that_a_session_reports_steers_the_terminal() {
-    for sample in agent_session::event::samples() {
+    for sample in session_protocol::event::samples() {
         let mut bench = Bench::new(80, 24);
         let mut event = serde_json::to_value(sample).expect("a value");
         poison(&mut event);

@@ -63,11 +63,11 @@ fn an_image_is_sent_with_its_message_and_returns_with_it() {
     bench.key(KeyCode::Enter);
     insta::assert_snapshot!(bench.asked(), @r#"Ask(Message("look at [image 1: shot.png]"), Do(Prompt { prompt: Prompt { text: "look at [image 1: shot.png]", images: [PromptImage { data: "aGk=", mime_type: "image/png" }] }, delivery: Steer }))"#);
     // A message that waits returns to the editor, its image too.
-    let reply = agent_session::runtime::TakenBack {
+    let reply = session_protocol::TakenBack {
         message_id: "m1".to_owned(),
         text: "look at [image 1: shot.png]".to_owned(),
     };
-    let reply = agent_session::Reply::TakenBack(reply);
+    let reply = session_protocol::Reply::TakenBack(reply);
     bench.input(Input::Answered(crate::Purpose::TakeBack, Ok(reply)));
     bench.key(KeyCode::Enter);
     assert!(bench.asked().contains("aGk="));

@@ -1,7 +1,7 @@
 //! Lists of which one is chosen, and what changes for a run.
 
-use agent_session::runtime::{Refusal, RefusalKind, Reply};
 use crossterm::event::{KeyCode, KeyModifiers};
+use session_protocol::{Refusal, RefusalKind, Reply};
 
 use super::harness::Bench;
 use crate::picker::Choice;

@@ -10,7 +10,7 @@ use crate::report::{Built, Report};
 use crate::state::{Action, Input, Purpose};
 
 /// Answers the preview that was asked for.
-async fn plan(bench: &mut Bench, session: &agent_session::runtime::Snapshot) -> Vec<String> {
+async fn plan(bench: &mut Bench, session: &session_protocol::Snapshot) -> Vec<String> {
     let mut told = Vec::new();
     for action in bench.actions() {
         match action {

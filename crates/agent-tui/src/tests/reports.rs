@@ -1,11 +1,12 @@
 //! Reports about a session that runs.
 
-use agent_session::agent_tools::Workspace;
-use agent_session::compaction_core::TokenCount;
-use agent_session::llm_script::Script;
-use agent_session::runtime::{Ask, Command, Snapshot};
-use agent_session::{AgentSession, Reply, SessionEvent};
+use agent_session::AgentSession;
+use agent_tools::Workspace;
+use compaction_core::TokenCount;
+use llm_script::Script;
 use serde_json::json;
+use session_protocol::{Ask, Command, Snapshot};
+use session_protocol::{Reply, SessionEvent};
 use summarize::models::LiveModels;
 
 use crate::block::{Block, Fold};
@@ -27,7 +28,7 @@ pub async fn session(is_compacted: bool) -> Snapshot {
     let play = Script::parse(&script).expect("a script").play(0, 0);
     let models = LiveModels::of_script(&play, TokenCount(16_000));
     let workspace = Workspace::open(folder.path()).expect("a folder");
-    let mut settings = agent_session::compaction_core::Settings::default();
+    let mut settings = compaction_core::Settings::default();
     settings.compaction.keep_recent_tokens = TokenCount(1);
     let builder = AgentSession::builder(workspace, models).settings(settings);
     let (session, handle, mut events) = builder.build();

@@ -1,7 +1,7 @@
 //! How a tree is drawn: the rows that have room, and which of them are shown at all.
 
-use agent_session::wording::{Rank, TreeRow, counted, tokens};
 use ratatui::text::{Line, Span};
+use session_text::{Rank, TreeRow, counted, tokens};
 
 use super::{Mode, TreeView, room};
 use crate::text::{columns, cut, fitting, line};

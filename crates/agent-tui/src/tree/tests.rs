@@ -9,7 +9,7 @@ use session_model::{Decoder, SessionTree, decode_bytes};
 use super::{TreeStep, TreeView};
 use crate::text::{columns, text_of};
 use crate::theme::Theme;
-use agent_session::wording::Rank;
+use session_text::Rank;
 
 /// Returns a session: each entry is its id, its parent's id, and a role with a text, or `compaction` or `label`.
 fn session(entries: &[(&str, Option<&str>, &str, &str)]) -> SessionTree {

@@ -1,9 +1,9 @@
 //! What the session answers.
 
-use agent_session::runtime::{Answer, Ask, RefusalKind, Reply, StateReport};
-use agent_session::wording::{counted, tokens};
 use compaction_core::TokenCount;
 use session_model::text::first_line;
+use session_protocol::{Answer, Ask, RefusalKind, Reply, StateReport};
+use session_text::{counted, tokens};
 
 use crate::block::Block;
 use crate::gauge::ContextFigures;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use agent_session::runtime::{Ask, Command};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use session_model::EntryId;
+use session_protocol::{Ask, Command};
 use session_store::{Delivery, Prompt};
 
 use super::{slash, typed};

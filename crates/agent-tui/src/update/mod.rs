@@ -7,7 +7,7 @@ mod slash;
 
 use std::time::Duration;
 
-use agent_session::runtime::{Command, CompactionChoices, CompactionRequest};
+use session_protocol::{Command, CompactionChoices, CompactionRequest};
 
 use crate::block::Block;
 use crate::complete;

@@ -1,9 +1,9 @@
 //! What the session reports.
 
-use agent_session::SessionEvent;
-use agent_session::event::CompactionResult;
-use agent_session::runtime::Ask;
-use agent_session::wording::{Announcement, call_text, session_start};
+use session_protocol::Ask;
+use session_protocol::SessionEvent;
+use session_protocol::event::CompactionResult;
+use session_text::{Announcement, call_text, session_start};
 
 use crate::block::{Block, ToolCard};
 use crate::gauge::ContextFigures;
@@ -266,7 +266,7 @@ fn report(report: Report) -> Action {
     Action::Ask(Purpose::Report(report), Ask::Snapshot)
 }
 
-fn add_usage(state: &mut State, usage: &agent_session::event::TokenUsage, cost: Option<f64>) {
+fn add_usage(state: &mut State, usage: &session_protocol::event::TokenUsage, cost: Option<f64>) {
     let spent = &mut state.spent;
     spent.usage += *usage;
     if let Some(cost) = cost {

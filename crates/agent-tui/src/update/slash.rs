@@ -1,11 +1,11 @@
 //! Slash commands.
 
-use agent_session::compaction_core::undoable::Whose;
-use agent_session::llm_providers::{CancellationToken, Reasoning};
-use agent_session::runtime::{Ask, Command, CompactionRequest};
 use compaction_core::PinTarget;
+use compaction_core::undoable::Whose;
+use llm_providers::{CancellationToken, Reasoning};
 use session_model::text::first_line;
 use session_model::{BashExecution, EntryId};
+use session_protocol::{Ask, Command, CompactionRequest};
 
 use super::keys::leave;
 use crate::block::{Block, ToolCard};

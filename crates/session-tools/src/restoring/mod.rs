@@ -18,8 +18,11 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use compaction_core::{DiskFile, FileState, RestoreInput, RestoreSettings, TouchedFile};
+use compaction_core::{
+    DiskFile, FileState, RestoreInput, RestoreSettings, TouchedFile, touched_files,
+};
 use llm_providers::{CancellationToken, Redactor};
+use session_model::SessionContext;
 use tokio::task::spawn_blocking;
 
 use agent_tools::Workspace;
@@ -147,6 +150,20 @@ impl Disk {
             seen.extend(path);
         }
         Ok(input)
+    }
+
+    /// Returns what the files hold now that the entries of a context have touched. A caller that does not wait any more
+    /// drops this.
+    pub async fn of_context(
+        &self,
+        context: &SessionContext,
+        settings: RestoreSettings,
+    ) -> RestoreInput {
+        let disk = self.clone();
+        let read = disk
+            .read_beside(touched_files(context), settings, &CancellationToken::new())
+            .await;
+        read.unwrap_or_else(|Stopped| RestoreInput::default())
     }
 
     /// Does the same on a thread that may wait for the file system. A cancellation is answered immediately.

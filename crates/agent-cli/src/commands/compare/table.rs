@@ -4,7 +4,7 @@ use compaction_core::{LossKind, Strategy, TokenCount};
 
 use super::Row;
 use crate::ui::{BOLD, DIM, clean, first_line, padded, styled, tokens};
-use agent_session::wording::plural;
+use session_text::plural;
 
 /// How wide the names of the lines are, and each column.
 const NAME: usize = 16;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::commands::restoring::Found;
 use crate::ui;
 use crate::ui::edits::EditRow;
-use agent_session::settings::SessionCompaction;
+use session_protocol::settings::SessionCompaction;
 
 /// Returns the JSON document of a plan of a compaction, with what comes back by it.
 pub(in crate::commands) fn compaction_document(

@@ -10,9 +10,9 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::ui::{BOLD, DIM, WARN, clean, styled};
-use agent_session::event::SessionEvent;
 use agent_tools::approval::Decision;
 use session_model::text::{head_and_tail, reveal};
+use session_protocol::event::SessionEvent;
 
 /// How many characters of what would run are shown before somebody asks for all.
 const SHOWN: usize = 4_000;

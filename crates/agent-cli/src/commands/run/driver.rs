@@ -10,10 +10,10 @@ use llm_script::{ScriptAction, ScriptDelivery, ScriptPlay};
 
 use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;
-use agent_session::event::SessionEvent;
-use agent_session::runtime::Command;
-use agent_session::{EventReceiver, SessionHandle};
 use agent_tools::approval::Decision;
+use session_protocol::Command;
+use session_protocol::event::SessionEvent;
+use session_protocol::{EventReceiver, SessionHandle};
 use session_store::Delivery;
 
 /// Commands a session and prints what it tells.

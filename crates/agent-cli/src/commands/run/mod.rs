@@ -26,9 +26,9 @@ use crate::models::block_on;
 use crate::options::Global;
 use crate::stores;
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tell, tokens};
-use agent_session::TurnEnd;
-use agent_session::event::CompactionTotals;
-use agent_session::runtime::{Command, Finished};
+use session_protocol::TurnEnd;
+use session_protocol::event::CompactionTotals;
+use session_protocol::{Command, Finished};
 use session_store::Delivery;
 
 pub(crate) use args::{ModeArg, RunArgs};

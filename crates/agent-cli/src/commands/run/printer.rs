@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::commands::run::progress::Progress;
 use crate::commands::run::stream::Stream;
 use crate::ui::tell;
-use agent_session::event::SessionEvent;
+use session_protocol::event::SessionEvent;
 
 /// What is printed, and what is remembered for the end.
 pub(super) struct Printer {

@@ -3,8 +3,8 @@
 mod lines;
 
 use crate::ui::{BOLD, DIM, WARN, clean, first_line, rule, styled, wrapped};
-use agent_session::event::{CompactionResult, SessionEvent};
-use agent_session::wording::{
+use session_protocol::event::{CompactionResult, SessionEvent};
+use session_text::{
     Announcement, Tone, call_text, compaction_facts, compaction_title, session_start,
 };
 

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use agent_session::event::SessionEvent;
+use session_protocol::event::SessionEvent;
 
 use crate::ui::clean_lines;
 

@@ -4,14 +4,14 @@ use insta::assert_snapshot;
 use llm_script::ScriptAction;
 
 use super::*;
-use agent_session::channel::event_channel;
-use agent_session::event::{CompactionTotals, TokenUsage};
-use agent_session::runtime::command_channel;
+use session_protocol::channel::{EVENT_BYTES, queue};
+use session_protocol::command_channel;
+use session_protocol::event::{CompactionTotals, TokenUsage};
 
 /// Returns a run that was interrupted after a turn that ended so.
 fn stopped(turn: Option<TurnEnd>) -> Ended {
     let (commands, _) = command_channel();
-    let (_, events) = event_channel();
+    let (_, events) = queue(EVENT_BYTES);
     Ended {
         finished: Finished {
             turn,

@@ -422,8 +422,8 @@ fn what_a_withdrawn_compaction_was_to_drop_stays_in_a_handoff() {
         life.say("work");
         life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
             .await;
-        life.send(Command::Compact(super::super::CompactionRequest {
-            choices: super::super::CompactionChoices {
+        life.send(Command::Compact(session_protocol::CompactionRequest {
+            choices: session_protocol::CompactionChoices {
                 drop: vec![first],
                 ..Default::default()
             },

@@ -252,7 +252,7 @@ fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
         let harness = Harness::new("");
         let path = harness.work().join("session.jsonl");
         std::fs::rename(harness.session(TWO_TURNS), &path).unwrap();
-        let (sender, _events) = event_channel();
+        let (sender, _events) = queue(EVENT_BYTES);
         let store = harness.catalog().open_file(&path, &mut ()).unwrap();
         let mut config = harness.config(Box::new(store));
         config.catalog = Arc::new(harness.catalog().making_in(harness.work()));

@@ -51,15 +51,18 @@ use session_model::{
 };
 use tempfile::TempDir;
 
-use super::{AgentSession, Command, Finished, SessionConfig, SessionHandle, command_channel};
-use crate::channel::{EventReceiver, event_channel};
-use crate::event::{CompactionResult, SessionEvent};
-use crate::instructions::InstructionSettings;
-use crate::instructions::{Instructions, Places};
-use crate::machine::Navigation;
-use crate::settings::{CompactionSection, SessionCompaction};
+use super::{AgentSession, SessionConfig};
 use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolMeta, ToolOutput, Toolbox, Workspace};
+use project_instructions::InstructionSettings;
+use project_instructions::{Instructions, Places};
+use session_protocol::Navigation;
+use session_protocol::channel::{EVENT_BYTES, queue};
+use session_protocol::event::CompactionResult;
+use session_protocol::settings::{CompactionSection, SessionCompaction};
+use session_protocol::{
+    Command, EventReceiver, Finished, SessionEvent, SessionHandle, command_channel,
+};
 use session_store::pending::read_pending;
 use session_store::{
     Delivery, FileCatalog, FileLayer, NewSession, OpenSession, SessionFile, SyncPolicy, SystemFiles,
@@ -349,7 +352,7 @@ impl Harness {
     }
 
     fn live_in(&self, store: OpenSession) -> Life<'_> {
-        let (sender, events) = event_channel();
+        let (sender, events) = queue(EVENT_BYTES);
         let (commands, receiver) = command_channel();
         let path = store.locator().cloned().map(PathBuf::from);
         let session = AgentSession::new(self.config(store), sender, receiver);
@@ -794,6 +797,7 @@ fn line(event: &SessionEvent) -> Option<String> {
         },
         SessionEvent::Idle { waiting } => format!("idle, {waiting} wait"),
         SessionEvent::SessionEnd { .. } => "end".to_owned(),
+        event => unreachable!("{event:?}"),
     })
 }
 
@@ -835,7 +839,7 @@ fn compact() -> Command {
 }
 
 fn compact_by(strategy: compaction_core::Strategy) -> Command {
-    Command::Compact(crate::runtime::CompactionRequest {
+    Command::Compact(session_protocol::CompactionRequest {
         strategy: Some(strategy),
         ..Default::default()
     })

@@ -4,8 +4,8 @@ use compaction_core::{PIN_ENTRY, PinTarget};
 use insta::assert_snapshot;
 
 use super::*;
-use crate::runtime::{Ask, Call, PinsReport, Reply};
 use compaction_core::undoable::Whose;
+use session_protocol::{Ask, Call, PinsReport, Reply};
 
 fn text(text: &str) -> Command {
     Command::Pin(PinTarget::Text(text.to_owned()))

@@ -4,9 +4,9 @@ use compaction_core::Strategy;
 use insta::assert_snapshot;
 
 use super::*;
-use crate::runtime::reply::RefusalKind;
-use crate::runtime::{Ask, Call};
 use compaction_core::undoable::{Later, Whose};
+use session_protocol::RefusalKind;
+use session_protocol::{Ask, Call};
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 

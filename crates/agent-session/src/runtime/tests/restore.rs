@@ -9,8 +9,8 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
-use crate::machine::TurnEnd;
 use crate::runtime::images::ToolImages;
+use session_protocol::TurnEnd;
 use summarize::Fallback;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";

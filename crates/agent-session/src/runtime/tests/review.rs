@@ -3,8 +3,9 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::runtime::{CompactionChoices, CompactionRequest, NoPreview, Preview};
+use crate::runtime::{NoPreview, Preview};
 use compaction_core::undoable::Whose;
+use session_protocol::{CompactionChoices, CompactionRequest};
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 
@@ -38,8 +39,10 @@ async fn until_review(life: &mut Life<'_>) -> String {
 }
 
 async fn preview(life: &mut Life<'_>, request: &CompactionRequest) -> Result<Preview, NoPreview> {
-    match super::pins::call(life, crate::runtime::Ask::Snapshot).await {
-        Ok(crate::runtime::Reply::Snapshot(snapshot)) => snapshot.preview(request).await,
+    match super::pins::call(life, session_protocol::Ask::Snapshot).await {
+        Ok(session_protocol::Reply::Snapshot(snapshot)) => {
+            crate::runtime::Preview::of(&snapshot, request).await
+        }
         other => panic!("{other:?}"),
     }
 }

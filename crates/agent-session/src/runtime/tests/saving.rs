@@ -388,7 +388,7 @@ fn a_session_goes_on_when_another_program_appends_in_the_middle_of_a_run() {
 fn a_run_can_move_to_another_thread() {
     fn assert_send<T: Send>(_: T) {}
     let harness = Harness::new("");
-    let (events, _) = event_channel();
+    let (events, _) = queue(EVENT_BYTES);
     let (_commands, receiver) = command_channel();
     let new = NewSession {
         cwd: harness.work().to_string_lossy().into_owned(),

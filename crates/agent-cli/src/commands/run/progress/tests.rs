@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::Progress;
-use agent_session::event::{InstructionFile, SessionEvent, samples};
+use session_protocol::event::{InstructionFile, SessionEvent, samples};
 
 /// Returns what is printed of events, without colours; at least one line fits where all can.
 fn shown(width: fn() -> usize, events: &[SessionEvent]) -> String {
@@ -183,7 +183,7 @@ fn an_error_that_is_said_twice_is_told_once_and_not_at_the_end() {
         tool_calls: 0,
         stop_reason: "error".to_owned(),
         error: Some("no money".to_owned()),
-        usage: agent_session::event::TokenUsage::default(),
+        usage: session_protocol::event::TokenUsage::default(),
         cost_usd: None,
     };
     let end = SessionEvent::TurnEnd {

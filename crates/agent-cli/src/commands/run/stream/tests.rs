@@ -1,7 +1,7 @@
 //! What is on the screen while models write.
 
-use agent_session::event::SessionEvent;
 use serde_json::json;
+use session_protocol::event::SessionEvent;
 
 use super::Stream;
 

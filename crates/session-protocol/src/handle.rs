@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use llm_providers::CancellationToken;
 use tokio::sync::mpsc;
 
-use crate::runtime::{Answer, Ask, Call, Command, Refusal, RefusalKind};
+use crate::command::{Answer, Ask, Call, Command};
+use crate::reply::{Refusal, RefusalKind};
 use session_store::{Delivery, Prompt};
 
 /// How many commands wait at most.
@@ -122,7 +123,7 @@ impl CommandReceiver {
 
     /// Returns the next command where there is `room` for what follows from it; else only once the session should close.
     /// The session closes when no handle is left.
-    pub(crate) async fn next(&mut self, room: bool) -> Command {
+    pub async fn next(&mut self, room: bool) -> Command {
         if !room {
             self.closing.cancelled().await;
         }
@@ -142,7 +143,7 @@ impl CommandReceiver {
     }
 
     /// Takes a command, which [`next`](Self::next) returns later.
-    pub(crate) async fn hold(&mut self) {
+    pub async fn hold(&mut self) {
         if self.held.len() >= COMMANDS {
             return std::future::pending().await;
         }
@@ -151,7 +152,7 @@ impl CommandReceiver {
     }
 
     /// Returns whether a command that is held stops what runs, or the session.
-    pub(crate) fn holds_stop(&self) -> bool {
+    pub fn holds_stop(&self) -> bool {
         let mut held = self.held.iter();
         self.closing.is_cancelled() || held.any(Command::is_stop)
     }

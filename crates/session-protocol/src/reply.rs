@@ -6,7 +6,7 @@ use session_model::EntryId;
 use session_store::StoreError;
 
 use crate::event::CompactionResult;
-use crate::runtime::report::{Snapshot, StateReport};
+use crate::report::{Snapshot, StateReport};
 
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -234,7 +234,7 @@ impl From<StoreError> for Refusal {
 
 impl Refusal {
     /// Returns that something cannot be done now, or not with this.
-    pub(super) fn refused(message: impl Into<String>) -> Self {
+    pub fn refused(message: impl Into<String>) -> Self {
         Self {
             kind: RefusalKind::Refused,
             message: message.into(),
@@ -242,12 +242,12 @@ impl Refusal {
     }
 
     /// Returns that the session has no such entry.
-    pub(super) fn no_entry(id: &EntryId) -> Self {
+    pub fn no_entry(id: &EntryId) -> Self {
         Self::refused(format!("no entry {id} in this session"))
     }
 
     /// Returns that there is nothing to do.
-    pub(super) fn nothing_to_do(message: impl Into<String>) -> Self {
+    pub fn nothing_to_do(message: impl Into<String>) -> Self {
         Self {
             kind: RefusalKind::NothingToDo,
             message: message.into(),
@@ -255,7 +255,7 @@ impl Refusal {
     }
 
     /// Returns that something was tried and failed.
-    pub(super) fn failed(message: impl Into<String>) -> Self {
+    pub fn failed(message: impl Into<String>) -> Self {
         Self {
             kind: RefusalKind::Failed,
             message: message.into(),

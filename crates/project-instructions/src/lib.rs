@@ -1,15 +1,17 @@
 //! The texts that a project and its user keep for agents: instruction files, and skills.
 //!
-//! This finds them, reads them within bounds and words them for the model. What of
-//! it is in the context of a session, and when it is looked for anew, is known to
-//! the session's runtime alone.
+//! [`Instructions`] finds them, reads them within bounds and words them for the model. [`InstructionState`] knows what of
+//! it the path of a session holds, and which entries are missing there.
 
 mod files;
 mod front_matter;
+mod messages;
 mod places;
+mod prompts;
 mod read;
 mod settings;
 mod skills;
+mod state;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -20,10 +22,11 @@ use std::sync::Arc;
 use compaction_core::{PlanHash, Profile};
 use llm_providers::Redactor;
 
-use crate::event::InstructionFile;
+use session_protocol::event::InstructionFile;
 
 pub use places::Places;
 pub use settings::InstructionSettings;
+pub use state::{InstructionRefresh, InstructionState, Refreshed};
 
 use read::Cache;
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::front_matter::front_matter;
 use super::{Instruction, Instructions, Outcome, Places};
-use crate::instructions::InstructionSettings;
+use crate::InstructionSettings;
 
 /// A project `repo` with its workspace in `repo/app`, the user's settings in `config`, and a folder `outside`.
 struct Ground {

@@ -21,7 +21,7 @@ pub const EVENT_BYTES: usize = 4_000_000;
 const APART: usize = 64;
 
 /// What waits in a bounded queue.
-pub(crate) trait Queueable: Sized {
+pub trait Queueable: Sized {
     /// Returns how many bytes it takes, about.
     fn bytes(&self) -> usize;
 
@@ -49,7 +49,7 @@ impl Queueable for SessionEvent {
 }
 
 /// Returns how long a value is as JSON.
-pub(crate) fn json_bytes(value: &impl serde::Serialize) -> usize {
+pub fn json_bytes(value: &impl serde::Serialize) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -67,10 +67,10 @@ pub(crate) fn json_bytes(value: &impl serde::Serialize) -> usize {
 }
 
 /// The sending end of a queue that is bounded in bytes; cheap to clone.
-pub(crate) struct Sender<T>(Arc<Shared<T>>);
+pub struct Sender<T>(Arc<Shared<T>>);
 
 /// The receiving end of a queue that is bounded in bytes.
-pub(crate) struct Receiver<T>(Arc<Shared<T>>);
+pub struct Receiver<T>(Arc<Shared<T>>);
 
 struct Shared<T> {
     waiting: Mutex<Waiting<T>>,
@@ -89,7 +89,7 @@ struct Waiting<T> {
 }
 
 /// Returns both ends of a queue that is full once its items take more than `most` bytes.
-pub(crate) fn queue<T: Queueable>(most: usize) -> (Sender<T>, Receiver<T>) {
+pub fn queue<T: Queueable>(most: usize) -> (Sender<T>, Receiver<T>) {
     let shared = Arc::new(Shared {
         waiting: Mutex::new(Waiting {
             items: VecDeque::new(),
@@ -186,8 +186,8 @@ impl<T> Receiver<T> {
         Some(item)
     }
 
-    /// Returns how many bytes wait.
-    pub fn bytes(&self) -> usize {
+    /// Returns how many bytes wait to be read.
+    pub fn waiting_bytes(&self) -> usize {
         self.0.lock().bytes
     }
 }
@@ -219,49 +219,20 @@ impl<T> Drop for Receiver<T> {
 }
 
 /// Where a session sends its events.
-#[derive(Clone)]
-pub struct EventSender(pub(crate) Sender<SessionEvent>);
+pub type EventSender = Sender<SessionEvent>;
 
 /// The events of a session, in their order.
-pub struct EventReceiver(Receiver<SessionEvent>);
+pub type EventReceiver = Receiver<SessionEvent>;
 
-/// Returns a channel of events with the bound [`EVENT_BYTES`].
-pub fn event_channel() -> (EventSender, EventReceiver) {
-    event_channel_of(EVENT_BYTES)
-}
-
-/// Returns a channel of events that is full once they take more than `most` bytes.
-pub fn event_channel_of(most: usize) -> (EventSender, EventReceiver) {
-    let (sender, receiver) = queue(most);
-    (EventSender(sender), EventReceiver(receiver))
-}
-
-impl EventReceiver {
-    /// Returns the next event, as soon as there is one; none once the session has ended.
-    pub async fn recv(&mut self) -> Option<SessionEvent> {
-        self.0.recv().await
-    }
-
-    /// Returns the next event if there is one already.
-    pub fn try_recv(&mut self) -> Option<SessionEvent> {
-        self.0.try_recv()
-    }
-
-    /// Returns how many bytes wait to be read.
-    pub fn waiting_bytes(&self) -> usize {
-        self.0.bytes()
-    }
-}
-
-impl fmt::Debug for EventSender {
+impl<T> fmt::Debug for Sender<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventSender").finish_non_exhaustive()
+        f.debug_struct("Sender").finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for EventReceiver {
+impl<T> fmt::Debug for Receiver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventReceiver")
+        f.debug_struct("Receiver")
             .field("waiting_bytes", &self.waiting_bytes())
             .finish_non_exhaustive()
     }
@@ -269,7 +240,7 @@ impl fmt::Debug for EventReceiver {
 
 #[cfg(test)]
 mod tests {
-    use super::{APART, event_channel_of};
+    use super::{APART, queue};
     use crate::event::SessionEvent;
 
     fn delta(text: &str) -> SessionEvent {
@@ -280,15 +251,15 @@ mod tests {
 
     #[test]
     fn deltas_are_merged_only_for_a_reader_who_is_behind() {
-        let (sender, mut receiver) = event_channel_of(1000);
+        let (sender, mut receiver) = queue(1000);
         for _ in 0..APART {
-            sender.0.send(delta("a"));
+            sender.send(delta("a"));
         }
-        sender.0.send(SessionEvent::TurnStart);
+        sender.send(SessionEvent::TurnStart);
         for text in ["b", "c", "d"] {
-            sender.0.send(delta(text));
+            sender.send(delta(text));
         }
-        sender.0.send(SessionEvent::TurnStart);
+        sender.send(SessionEvent::TurnStart);
         for _ in 0..APART {
             assert_eq!(receiver.try_recv(), Some(delta("a")));
         }
@@ -301,10 +272,10 @@ mod tests {
 
     #[tokio::test]
     async fn the_channel_ends_with_its_last_sender() {
-        let (sender, mut receiver) = event_channel_of(1000);
+        let (sender, mut receiver) = queue(1000);
         let other = sender.clone();
         drop(sender);
-        other.0.send(SessionEvent::TurnStart);
+        other.send(SessionEvent::TurnStart);
         drop(other);
         assert_eq!(receiver.recv().await, Some(SessionEvent::TurnStart));
         assert_eq!(receiver.recv().await, None);
@@ -312,12 +283,12 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_for_a_reader_who_is_gone() {
-        let (sender, receiver) = event_channel_of(1);
-        sender.0.send(SessionEvent::TurnStart);
-        assert!(sender.0.is_full(1));
+        let (sender, receiver) = queue(1);
+        sender.send(SessionEvent::TurnStart);
+        assert!(sender.is_full(1));
         drop(receiver);
-        assert!(!sender.0.is_full(1));
-        sender.0.send(SessionEvent::TurnStart);
-        assert!(!sender.0.is_full(1) && !sender.0.is_read());
+        assert!(!sender.is_full(1));
+        sender.send(SessionEvent::TurnStart);
+        assert!(!sender.is_full(1) && !sender.is_read());
     }
 }

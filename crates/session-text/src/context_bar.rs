@@ -3,7 +3,7 @@
 use compaction_core::{TokenCount, TokenCounter};
 use session_model::AgentMessage;
 
-use crate::wording::tokens;
+use crate::tokens;
 
 /// What fills a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,7 @@
 //! Figures and outcomes in words, the same in events and in commands.
 
 mod announcement;
+pub mod context_bar;
 mod entry;
 mod loss;
 mod turns;

@@ -5,7 +5,7 @@ use compaction_core::TokenCount;
 use session_model::text::clean;
 
 use super::{counted, tokens};
-use crate::event::{CompactionResult, InstructionFile, SessionEvent};
+use session_protocol::event::{CompactionResult, InstructionFile, SessionEvent};
 
 /// How a line is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

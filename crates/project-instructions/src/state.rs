@@ -13,17 +13,17 @@ use session_model::{
 };
 use session_store::NewEntry;
 
-use crate::event::InstructionFile;
-use crate::instructions::{Instruction, Instructions, MESSAGE, SECTION, SKILLS_SECTION, hash_of};
+use crate::messages::{InstructionMessage, InstructionMessages};
 use crate::prompts;
-use crate::runtime::instruction_messages::{InstructionMessage, InstructionMessages};
+use crate::{Instruction, Instructions, MESSAGE, SECTION, SKILLS_SECTION, hash_of};
+use session_protocol::event::InstructionFile;
 
 /// The fingerprint of a file that is gone.
 const GONE: &str = "";
 
 /// Why the files are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InstructionRefresh {
+pub enum InstructionRefresh {
     /// The session begins, or another one does.
     Start,
     /// Something is about to be said.
@@ -33,7 +33,7 @@ pub(super) enum InstructionRefresh {
 }
 
 /// What a session knows of its instructions.
-pub(super) struct InstructionState {
+pub struct InstructionState {
     /// Where they are found.
     source: Instructions,
     /// The messages with instructions on the path.
@@ -51,7 +51,7 @@ pub(super) struct InstructionState {
 }
 
 /// What was found of instructions.
-pub(super) struct Refreshed {
+pub struct Refreshed {
     /// Why the files were looked at, as events say it.
     pub reason: &'static str,
     /// The files to report.

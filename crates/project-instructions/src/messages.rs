@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use session_model::{EntryBody, EntryId, EntryIndex, EntryKind, SessionPath};
 
-use crate::instructions::MESSAGE;
+use crate::MESSAGE;
 
 /// A message with instructions.
 #[derive(Debug, Clone)]
-pub(super) struct InstructionMessage {
+pub struct InstructionMessage {
     pub place: usize,
     /// Its entry.
     pub entry: EntryId,
@@ -20,7 +20,7 @@ pub(super) struct InstructionMessage {
 
 /// The messages with instructions on a path that grows, of which only what is new is read.
 #[derive(Debug, Default)]
-pub(super) struct InstructionMessages {
+pub struct InstructionMessages {
     /// How many entries of the path have been read, and the last of them.
     read: Option<(usize, EntryIndex)>,
     /// All of them.

@@ -182,6 +182,19 @@ impl From<AutoContinue> for Serialized {
     }
 }
 
+/// When a turn ends although the model wants to go on; never unless set.
+#[non_exhaustive]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Limits {
+    /// The most requests to the model that one prompt leads to.
+    #[schemars(range(min = 1))]
+    pub turns: Option<u32>,
+    /// The most cost of one run of the session in USD, as far as prices are known. It is checked before each request.
+    #[schemars(range(min = 0))]
+    pub cost_usd: Option<f64>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::AutoContinue;
