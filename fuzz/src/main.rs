@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use agent_tools::{Toolbox, Workspace};
+use agent_session::agent_tools::{Toolbox, Workspace};
 use agent_session::LiveModels;
-use session_protocol::Snapshot;
-use session_protocol::{EventReceiver, SessionHandle};
-use agent_session::{AgentSession, BuiltSession};
+use agent_session::session_protocol::Snapshot;
+use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
 use compaction_core::{
     Outline, PlanOptions, Profile, TokenCount, Trigger, plan_compaction, removed_outline,
 };
