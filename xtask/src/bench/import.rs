@@ -10,29 +10,32 @@ use test_support::Rng;
 
 use super::measure::{median_peak, median_time, whole};
 use super::prose::Pools;
-use super::session::{START, generated, session};
+use super::session::{BYTES_PER_ENTRY, generated, session};
 use super::table::{Table, cell, megabytes, millis};
 use crate::run::{Outcome, without_settings};
 
 /// Changes with every change of what is generated, so that files from before are not used.
 const GENERATION: u32 = 1;
 
+/// The first moment of a session, in Unix milliseconds.
+const START: i64 = 1_767_225_600_000;
+
 /// A word that most entries have, and one that none has.
-const WORDS: [&str; 2] = ["backoff", "giraffe"];
+const WORDS: [&str; 2] = ["offset", "giraffe"];
 
 /// What is measured: a file, its megabytes, how the program is called, and the goal in milliseconds.
 const MEASURES: [(&str, usize, &str, u32); 12] = [
     ("codex-plain", 1_000, "inspect", 2_000),
-    ("codex-plain", 1_000, "recall backoff", 2_000),
+    ("codex-plain", 1_000, "recall offset", 2_000),
     ("codex-plain", 1_000, "recall giraffe", 2_000),
     ("codex-full", 1_000, "inspect", 2_000),
-    ("codex-full", 1_000, "recall backoff", 2_000),
+    ("codex-full", 1_000, "recall offset", 2_000),
     ("claude", 300, "inspect", 2_000),
-    ("claude", 300, "recall backoff", 2_000),
+    ("claude", 300, "recall offset", 2_000),
     ("claude", 300, "recall giraffe", 2_000),
     ("claude", 100, "mcp", 200),
     ("own", 160, "inspect", 100),
-    ("own", 160, "recall backoff", 100),
+    ("own", 160, "recall offset", 100),
     ("own", 160, "recall giraffe", 100),
 ];
 
@@ -42,7 +45,7 @@ pub fn measure(program: &Path, folder: &Path, runs: usize) -> Outcome<Table> {
     let mut rows = Vec::new();
     for (name, size, call, goal) in MEASURES {
         let file = match name {
-            "own" => session(folder, size * 625),
+            "own" => session(folder, size * 1_000_000 / BYTES_PER_ENTRY),
             _ => {
                 let path = folder.join(format!("{name}-{GENERATION}-{size}mb.jsonl"));
                 generated(path, |out| write(name, size * 1_000_000, out))

@@ -3,7 +3,7 @@
 use test_support::Rng;
 
 /// Returns `text` as a JSON string.
-pub fn quoted(text: &str) -> String {
+fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
