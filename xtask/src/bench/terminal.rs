@@ -3,23 +3,15 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
 use serde_json::Value;
+use test_support::pty::{PATIENCE, Pty, USUAL as SIZE};
 
 use super::table::Table;
 use crate::integrations;
 use crate::run::{Outcome, target};
-
-/// The size of the terminal.
-const SIZE: (u16, u16) = (24, 80);
-
-/// The longest that anything is waited for.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often each first screen is measured; the median counts.
 const RUNS: usize = 7;
@@ -146,7 +138,7 @@ impl Copied {
         let header: Value =
             serde_json::from_slice(&bytes[..end]).map_err(|error| error.to_string())?;
         let mut header = header;
-        header["cwd"] = folder.display().to_string().into();
+        header["cwd"] = folder.join("work").display().to_string().into();
         let bytes = [header.to_string().as_bytes(), &bytes[end..]].concat();
         Ok(Self {
             bytes,
@@ -186,22 +178,22 @@ fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<Strin
     let start = |more: &[&str]| Terminal::start(program, folder, &[&arguments[..], more].concat());
     let (mut first, mut large, mut tree) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..RUNS {
-        let mut terminal = start(&["--no-session"])?;
+        let terminal = start(&["--no-session"]);
         first.push(terminal.wait_for(READY)?);
         drop(terminal);
-        let mut terminal = start(&["--session", &session.path()?])?;
+        let mut terminal = start(&["--session", &session.path()?]);
         large.push(terminal.wait_for(READY)?);
         // What was told before is printed once it is read.
-        terminal.let_pass(SETTLE);
-        terminal.press("/tree\r")?;
+        std::thread::sleep(SETTLE);
+        terminal.press("/tree\r");
         tree.push(terminal.wait_for("enter go")?);
     }
-    let mut terminal = start(&["--no-session"])?;
+    let mut terminal = start(&["--no-session"]);
     terminal.wait_for(READY)?;
-    terminal.let_pass(SETTLE);
-    let before = busy(terminal.process()).ok_or("the time of a process is not known here")?;
+    std::thread::sleep(SETTLE);
+    let before = terminal.busy()?;
     std::thread::sleep(IDLE);
-    let after = busy(terminal.process()).ok_or("the program has ended")?;
+    let after = terminal.busy()?;
     let share = (after - before).as_secs_f64() / IDLE.as_secs_f64() * 100.0;
     let mut keys = keys(&mut terminal)?;
     keys.sort_unstable();
@@ -231,7 +223,7 @@ fn of_peer(peer: &Peer, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<Stri
     let first_screen = |more: &[&str]| {
         let before = before.iter().map(String::as_str);
         let arguments: Vec<&str> = before.chain(more.iter().copied()).collect();
-        Terminal::start(program, folder, &arguments)?.wait_for(peer.ready)
+        Terminal::start(program, folder, &arguments).wait_for(peer.ready)
     };
     let (mut first, mut large) = (Vec::new(), Vec::new());
     for _ in 0..PEER_RUNS {
@@ -253,22 +245,22 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 /// Presses keys while an answer streams in; returns how long each took to be seen.
 fn keys(terminal: &mut Terminal) -> Outcome<Vec<Duration>> {
-    terminal.press("go\r")?;
+    terminal.press("go\r");
     terminal.wait_for("type to steer")?;
     let mut times = Vec::new();
     let mut typed = String::new();
     for number in 0..KEYS {
         if typed.len() == 60 {
             // Ctrl+U empties the line.
-            terminal.press("\u{15}")?;
+            terminal.press("\u{15}");
             typed.clear();
             terminal.wait_for("type to steer")?;
         }
         let letter = char::from(b'a' + u8::try_from(number * 7 % 26).unwrap_or_default());
         typed.push(letter);
-        terminal.press(&letter.to_string())?;
+        terminal.press(&letter.to_string());
         times.push(terminal.wait_for(&format!("> {typed}"))?);
-        terminal.let_pass(BETWEEN);
+        std::thread::sleep(BETWEEN);
     }
     Ok(times)
 }
@@ -293,129 +285,41 @@ fn answer(mut stream: TcpStream) {
     }
 }
 
-/// A program in a pseudo terminal.
+/// A program in a pseudo terminal, and when it was started or a key pressed.
 struct Terminal {
-    child: Box<dyn Child + Send + Sync>,
-    keys: Box<dyn Write + Send>,
-    output: Receiver<Vec<u8>>,
-    parser: vt100::Parser,
-    /// When the program was started, or a key pressed.
+    pty: Pty,
     since: Instant,
 }
 
 impl Terminal {
-    fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Outcome<Self> {
-        let (rows, cols) = SIZE;
-        let size = PtySize {
-            rows,
-            cols,
-            ..PtySize::default()
-        };
-        let failed = |error: &dyn std::fmt::Display| format!("no pseudo terminal: {error}");
-        let pair = native_pty_system()
-            .openpty(size)
-            .map_err(|error| failed(&error))?;
-        let mut command = CommandBuilder::new(program);
-        command.args(arguments);
-        command.cwd(folder);
-        command.env("TERM", "xterm-256color");
-        command.env("HOME", folder);
-        command.env("AGENT_CLI_CONFIG_DIR", folder.join("no-settings"));
-        command.env("OPENAI_API_KEY", "none");
+    fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Self {
+        let settings = folder.join("no-settings").display().to_string();
+        let variables = [
+            ("AGENT_CLI_CONFIG_DIR", settings.as_str()),
+            ("OPENAI_API_KEY", "none"),
+        ];
         let since = Instant::now();
-        let child = pair
-            .slave
-            .spawn_command(command)
-            .map_err(|error| failed(&error))?;
-        drop(pair.slave);
-        let mut reader = pair
-            .master
-            .try_clone_reader()
-            .map_err(|error| failed(&error))?;
-        let keys = pair.master.take_writer().map_err(|error| failed(&error))?;
-        let (sender, output) = channel();
-        std::thread::spawn(move || {
-            // The terminal stays until nobody reads it any more.
-            let _master = pair.master;
-            let mut buffer = [0; 16 * 1024];
-            while let Ok(count) = reader.read(&mut buffer) {
-                if count == 0 || sender.send(buffer[..count].to_vec()).is_err() {
-                    return;
-                }
-            }
-        });
-        let cells = |count| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
-        Ok(Self {
-            child,
-            keys,
-            output,
-            parser: vt100::Parser::new(cells(rows), cells(cols), 0),
-            since,
-        })
+        let pty = Pty::start(program, arguments, folder, SIZE, &variables);
+        Self { pty, since }
     }
 
-    fn process(&self) -> u32 {
-        self.child.process_id().unwrap_or_default()
-    }
-
-    fn press(&mut self, keys: &str) -> Outcome {
+    fn press(&mut self, keys: &str) {
         self.since = Instant::now();
-        let sent = self.keys.write_all(keys.as_bytes());
-        sent.and_then(|()| self.keys.flush())
-            .map_err(|error| error.to_string())
-    }
-
-    /// Takes in what was written, for at most so long; returns whether there was anything.
-    fn take(&mut self, patience: Duration) -> Outcome<bool> {
-        let bytes = match self.output.recv_timeout(patience) {
-            Ok(bytes) => bytes,
-            Err(RecvTimeoutError::Timeout) => return Ok(false),
-            Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
-        };
-        self.parser.process(&bytes);
-        if bytes.windows(4).any(|part| part == b"\x1b[6n") {
-            let (row, column) = self.parser.screen().cursor_position();
-            let place = format!("\x1b[{};{}R", row + 1, column + 1);
-            let sent = self.keys.write_all(place.as_bytes());
-            sent.and_then(|()| self.keys.flush())
-                .map_err(|error| error.to_string())?;
-        }
-        Ok(true)
-    }
-
-    fn gone(&self) -> String {
-        format!(
-            "the program has ended:\n{}",
-            self.parser.screen().contents()
-        )
+        self.pty.send(keys);
     }
 
     /// Waits until a text is on the screen; returns how long that took.
-    fn wait_for(&mut self, text: &str) -> Outcome<Duration> {
-        while !self.parser.screen().contents().contains(text) {
-            let left = PATIENCE.saturating_sub(self.since.elapsed());
-            if left.is_zero() || !self.take(left)? {
-                let screen = self.parser.screen().contents();
-                return Err(format!("{text} does not come:\n{screen}"));
-            }
-        }
-        Ok(self.since.elapsed())
-    }
-
-    /// Lets time pass, and takes in what is written meanwhile.
-    fn let_pass(&mut self, time: Duration) {
-        let end = Instant::now() + time;
-        while let Some(left) = end.checked_duration_since(Instant::now()) {
-            let _ = self.take(left);
+    fn wait_for(&self, text: &str) -> Outcome<Duration> {
+        match self.pty.screen_that(|shown| shown.contains(text), PATIENCE) {
+            true => Ok(self.since.elapsed()),
+            false => Err(format!("{text} does not come:\n{}", self.pty.screen())),
         }
     }
-}
 
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        // What is measured is over.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// Returns how long the process has been on processors.
+    fn busy(&self) -> Outcome<Duration> {
+        let busy = self.pty.process().and_then(busy);
+        busy.ok_or_else(|| "the time of a process is not known here".to_owned())
     }
 }
 

@@ -1,6 +1,5 @@
 //! The program in a pseudo terminal, as people use it.
 
-mod pty;
 mod safety;
 mod screens;
 
@@ -8,7 +7,23 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use pty::Pty;
+use test_support::pty::{Pty, USUAL};
+
+/// Starts the program in a terminal as most people have one.
+fn start(folder: &Path, arguments: &[&str]) -> Pty {
+    start_in(folder, arguments, USUAL, &[])
+}
+
+/// Does the same in a terminal of this size, columns first, with these variables.
+fn start_in(
+    folder: &Path,
+    arguments: &[&str],
+    cells: (u16, u16),
+    variables: &[(&str, &str)],
+) -> Pty {
+    let program = env!("CARGO_BIN_EXE_agent-cli");
+    Pty::start(program, arguments, folder, cells, variables)
+}
 
 fn script(folder: &Path, lines: &[Value]) -> String {
     let path = folder.join("script.jsonl");
@@ -35,7 +50,7 @@ fn a_session_is_talked_to_compacted_and_resumed() {
     );
     let settings = ["--set", "compaction.keepRecentTokens=1"];
     let arguments = [&["--provider", &provider][..], &settings].concat();
-    let mut pty = Pty::start(folder.path(), &arguments);
+    let mut pty = start(folder.path(), &arguments);
     pty.wait_for("ask something");
     pty.send("run it\r");
     pty.wait_for("bash wants to run");
@@ -98,7 +113,7 @@ fn a_session_is_talked_to_compacted_and_resumed() {
         .skip_while(|word| *word != "--resume")
         .nth(1);
     let id = id.expect("an id");
-    let mut pty = Pty::start(folder.path(), &[&["--resume", id], &arguments[..]].concat());
+    let mut pty = start(folder.path(), &[&["--resume", id], &arguments[..]].concat());
     pty.wait_for("ask something");
     pty.wait_for("That is all.");
     pty.send("and now\r");
@@ -114,7 +129,7 @@ fn plain_lines_need_no_moving_cursor() {
         folder.path(),
         &[json!({"answer": {"text": "Hello *there*."}})],
     );
-    let mut pty = Pty::start(folder.path(), &["--plain", "--provider", &provider]);
+    let mut pty = start(folder.path(), &["--plain", "--provider", &provider]);
     pty.wait_for("scripted/demo");
     pty.send("hi\r");
     pty.wait_for("Hello there.");
@@ -131,7 +146,7 @@ fn plain_lines_need_no_moving_cursor() {
 fn a_name_that_no_session_has_leaves_the_session_running() {
     let folder = tempfile::tempdir().expect("a folder");
     let provider = script(folder.path(), &[json!({"answer": {"text": "Still here."}})]);
-    let mut pty = Pty::start(folder.path(), &["--no-session", "--provider", &provider]);
+    let mut pty = start(folder.path(), &["--no-session", "--provider", &provider]);
     pty.wait_for("ask something");
     pty.send("/resume zzz\r");
     pty.wait_for("no session is called zzz");
@@ -153,7 +168,7 @@ fn a_command_of_the_user_reaches_the_model_with_the_next_message() {
             json!({"answer": {"text": "Again."}}),
         ],
     );
-    let mut pty = Pty::start(folder.path(), &["look at it now", "--provider", &provider]);
+    let mut pty = start(folder.path(), &["look at it now", "--provider", &provider]);
     pty.wait_for("I see it.");
     pty.send("!echo from-$((40 + 2))\r");
     pty.wait_for("from-42");
@@ -170,7 +185,7 @@ fn a_command_of_the_user_reaches_the_model_with_the_next_message() {
     pty.send("/quit\r");
     assert_eq!(pty.exit_code(), 0);
     // A prompt of an earlier session is found in the next one.
-    let mut pty = Pty::start(folder.path(), &["--provider", &provider]);
+    let mut pty = start(folder.path(), &["--provider", &provider]);
     pty.wait_for("ask something");
     pty.send_until("\u{12}", "Prompts of before");
     pty.wait_for("look at it now");
@@ -190,7 +205,7 @@ fn a_script_that_plays_the_user_runs_on_a_terminal_too() {
             json!({"answer": {"text": "Nothing much."}}),
         ],
     );
-    let mut pty = Pty::start(folder.path(), &["--provider", &provider]);
+    let mut pty = start(folder.path(), &["--provider", &provider]);
     pty.wait_for("Nothing much.");
     assert_eq!(pty.exit_code(), 0);
     assert!(

@@ -7,21 +7,19 @@ use agent_tools::Workspace;
 use compaction_core::TokenCount;
 use llm_providers::CancellationToken;
 use llm_script::Script;
-use portable_pty::CommandBuilder;
 use serde_json::json;
 use session_protocol::Snapshot;
 use summarize::models::LiveModels;
 use test_support::split_key::splitting_server;
 
-use crate::pty::{Pty, USUAL};
-use crate::script;
+use crate::{script, start_in};
+use test_support::pty::{Pty, USUAL};
 
 /// Starts a shell with job control.
 fn shell(folder: &std::path::Path) -> Pty {
-    let mut command = CommandBuilder::new("bash");
     // Without an editor of its own, which would change how the terminal is.
-    command.args(["--norc", "--noprofile", "--noediting", "-i"]);
-    let pty = Pty::spawn(folder, command, USUAL, &[("PS1", "shell: ")]);
+    let arguments = ["--norc", "--noprofile", "--noediting", "-i"];
+    let pty = Pty::start("bash", &arguments, folder, USUAL, &[("PS1", "shell: ")]);
     pty.wait_for("shell:");
     pty
 }
@@ -116,7 +114,7 @@ fn an_editor_that_fails_changes_nothing() {
         (&[("VISUAL", "no-such-editor")][..], "cannot be started"),
         (&[("PATH", "/nowhere")][..], "EDITOR = vi cannot be started"),
     ] {
-        let mut pty = Pty::start_in(folder.path(), &arguments, USUAL, variables);
+        let mut pty = start_in(folder.path(), &arguments, USUAL, variables);
         pty.wait_for("ask something");
         pty.send("tell more\r");
         pty.wait_for("Many words follow here.");
@@ -145,7 +143,7 @@ fn one_cell_is_enough_to_leave() {
             folder.path(),
             &[json!({"answer": {"text": "Hello there."}})],
         );
-        let mut pty = Pty::start_in(folder.path(), &["--provider", &provider], size, &[]);
+        let mut pty = start_in(folder.path(), &["--provider", &provider], size, &[]);
         // Nothing says in so little room that it is ready.
         pty.resize(24, 80);
         pty.wait_for("ask something");
@@ -164,7 +162,7 @@ fn a_simple_terminal_gets_plain_lines_and_no_terminal_a_message() {
         &[json!({"answer": {"text": "Hello *there*."}})],
     );
     let arguments = ["--provider", &provider];
-    let mut pty = Pty::start_in(folder.path(), &arguments, USUAL, &[("TERM", "dumb")]);
+    let mut pty = start_in(folder.path(), &arguments, USUAL, &[("TERM", "dumb")]);
     pty.wait_for("scripted/demo");
     pty.send("hi\r");
     pty.wait_for("Hello there.");
@@ -268,7 +266,7 @@ fn a_key_that_is_split_at_any_byte_is_not_shown() {
         );
         let plain = plain.then_some("--plain");
         let arguments: Vec<&str> = model.split(' ').chain(plain).collect();
-        let mut pty = Pty::start_in(folder.path(), &arguments, USUAL, &[("TEST_KEY", KEY)]);
+        let mut pty = start_in(folder.path(), &arguments, USUAL, &[("TEST_KEY", KEY)]);
         pty.wait_for("test/alpha");
         pty.send("go\r");
         pty.wait_for("Done.");

@@ -8,8 +8,8 @@ use regex::Regex;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::pty::{PATIENCE, Pty, USUAL};
-use crate::script;
+use crate::{script, start_in};
+use test_support::pty::{PATIENCE, Pty, USUAL};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (40, 20)];
 
@@ -161,7 +161,7 @@ fn tour_of_a_session(size: (u16, u16)) {
     let settings = ["--set", "compaction.keepRecentTokens=1"];
     let arguments = [&["--provider", &provider][..], &settings].concat();
     let mut screens = Screens::of(&folder, "session", size);
-    let mut pty = Pty::start_in(folder.path(), &arguments, size, &[("EDITOR", &editor)]);
+    let mut pty = start_in(folder.path(), &arguments, size, &[("EDITOR", &editor)]);
     pty.wait_for("ask something");
     say(&mut pty, "run it", "y once");
     screens.take("approval", &pty);
@@ -226,7 +226,7 @@ fn tour_of_a_session(size: (u16, u16)) {
     assert_eq!(pty.exit_code(), 0);
     assert_eq!(pty.left_behind(), Vec::<&str>::new());
     let arguments = [&["--continue"], &arguments[..]].concat();
-    let mut pty = Pty::start_in(folder.path(), &arguments, size, &[]);
+    let mut pty = start_in(folder.path(), &arguments, size, &[]);
     pty.wait_for("ask something");
     pty.wait_for("wait for me");
     screens.take("resumed", &pty);
@@ -258,7 +258,7 @@ fn a_compaction_that_is_due_is_shown_as_a_card() {
             "compaction.background.enabled=false",
         ];
         let mut screens = Screens::of(&folder, "automatic", size);
-        let mut pty = Pty::start_in(folder.path(), &arguments, size, &[]);
+        let mut pty = start_in(folder.path(), &arguments, size, &[]);
         pty.wait_for("ask something");
         say(&mut pty, "tell more", "-- compacted");
         pty.wait_for("ask something");
@@ -278,7 +278,7 @@ fn without_a_model_the_tour_is_offered() {
     for size in SIZES {
         let folder = folder();
         let mut screens = Screens::of(&folder, "tour", size);
-        let mut pty = Pty::start_in(folder.path(), &["--set", "tools.bash=ask"], size, &[]);
+        let mut pty = start_in(folder.path(), &["--set", "tools.bash=ask"], size, &[]);
         pty.wait_for("No model is set.");
         pty.wait_for("Enter starts a tour");
         pty.send("\r");
@@ -302,7 +302,7 @@ fn without_a_model_the_tour_is_offered() {
         screens.check();
     }
     let folder = folder();
-    let mut pty = Pty::start_in(folder.path(), &[], USUAL, &[]);
+    let mut pty = start_in(folder.path(), &[], USUAL, &[]);
     pty.wait_for("Enter starts a tour");
     pty.send("q\r");
     assert_eq!(pty.exit_code(), 0);

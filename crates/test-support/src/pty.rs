@@ -1,5 +1,6 @@
-//! A pseudo terminal with the program in it.
+//! A pseudo terminal with a program in it.
 
+use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
@@ -53,30 +54,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Pty {
-    /// Starts the program in a terminal; its home and its working folder are below `folder`.
-    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
-        Self::start_in(folder, arguments, USUAL, &[])
-    }
-
-    /// Does the same in a terminal of this size, columns first, with these variables.
-    pub fn start_in(
-        folder: &Path,
+    /// Starts a program in a terminal of so many columns and rows, with these variables; its home is `folder`, and its
+    /// working folder `work` in it.
+    pub fn start(
+        program: impl AsRef<OsStr>,
         arguments: &[&str],
-        cells: (u16, u16),
-        variables: &[(&str, &str)],
-    ) -> Self {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_agent-cli"));
-        command.args(arguments);
-        Self::spawn(folder, command, cells, variables)
-    }
-
-    /// Starts a command in a terminal.
-    pub fn spawn(
         folder: &Path,
-        mut command: CommandBuilder,
         (cols, rows): (u16, u16),
         variables: &[(&str, &str)],
     ) -> Self {
+        let mut command = CommandBuilder::new(program);
+        command.args(arguments);
         let work = folder.join("work");
         std::fs::create_dir_all(&work).expect("a folder");
         let pair = native_pty_system()
@@ -108,6 +96,11 @@ impl Pty {
             reader,
             terminal: pair.master,
         }
+    }
+
+    /// Returns the number of the process.
+    pub fn process(&self) -> Option<u32> {
+        self.child.process_id()
     }
 
     /// Presses keys.
