@@ -27,7 +27,7 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     let parts = [
         ("reference/settings", "keys", agent_settings::key_table()),
         ("reference/events", "events", reference::events()),
-        ("reference/hooks", "hooks", hooks::reference()),
+        ("reference/hooks", "hooks", reference::hooks()),
         ("reference/rpc", "commands", reference::commands()),
         ("reference/tools", "tools", tool_table()),
     ];
@@ -44,7 +44,7 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     Ok(files)
 }
 
-/// Returns the table of the tools: what the model is told first, and what their metadata says.
+/// Returns the table of the tools: the first sentence of their descriptions, and what their metadata says.
 fn tool_table() -> String {
     let tools = session_tools::standard_tools();
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" };
@@ -59,7 +59,7 @@ fn tool_table() -> String {
             yes_or_no(meta.idempotency == Idempotency::Idempotent)
         )
     });
-    let head = "| tool | what the model is told first | needs approval | repeated after a crash |\n|---|---|---|---|\n";
+    let head = "| tool | does | needs approval | repeated after a crash |\n|---|---|---|---|\n";
     head.to_owned() + &rows.collect::<String>()
 }
 

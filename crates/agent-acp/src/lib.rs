@@ -6,7 +6,7 @@
 //!
 //! The messages are types of this crate, of which the protocol's own client is a test (`cargo xtask ci editor`). The
 //! protocol's library is not used, because it changes the order of the members of every JSON document of a program that
-//! it is linked into (docs/adr/0018-acp-types.md).
+//! it is linked into (docs/decisions.md, 18).
 //!
 //! **Invariants.** Whatever an editor sends is answered or passed over, never a panic. A request that changes a session
 //! goes through its [handle](session_protocol::SessionHandle). When the editor is gone, every session is closed.

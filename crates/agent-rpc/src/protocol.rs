@@ -18,149 +18,149 @@ use session_protocol::{Refusal, RefusalKind, Reply};
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 #[schemars(tag = "type")]
 pub(crate) enum Request {
-    /// Says something as a prompt of its own, once the agent is idle. Answered when the message is kept.
+    /// Sends a prompt once the agent is idle. Answered when the message is stored.
     Prompt {
-        /// What.
+        /// The message.
         text: String,
     },
-    /// Says something into the turn that runs, after the tools that run. Answered when the message is kept.
+    /// Sends a message into the running turn, after the running tools. Answered when it is stored.
     Steer {
-        /// What.
+        /// The message.
         text: String,
     },
-    /// Says something when the turn that runs is done. Answered when the message is kept.
+    /// Sends a message after the running turn. Answered when it is stored.
     FollowUp {
-        /// What.
+        /// The message.
         text: String,
     },
-    /// Takes back a message that waits.
+    /// Takes back a waiting message.
     TakeBack {
         /// Its id.
         message_id: String,
     },
-    /// Goes on with what an earlier run was doing. Answered when it is known whether anything is left.
+    /// Continues unfinished work of an earlier run. Answered when it is known whether there is any.
     Resume {},
-    /// Stops what runs. Answered when the session rests.
+    /// Stops what runs. Answered when the session is idle.
     Abort {},
-    /// Compacts; a turn that runs is stopped for it and goes on. Answered when the compaction is over.
+    /// Compacts; a running turn is stopped and continues afterwards. Answered when the compaction has ended.
     Compact {
         /// What the summary should focus on.
         focus: Option<String>,
-        /// The strategy; that of the settings unless given.
+        /// The strategy; by default that of the settings.
         strategy: Option<Strategy>,
-        /// Entries that the summary keeps verbatim, in this compaction and in later ones.
+        /// Entries that this and later summaries keep verbatim.
         #[serde(default)]
         pin: Vec<String>,
-        /// Entries that leave the context and are not summarized; they stay in the session.
+        /// Entries that leave the context without being summarized.
         #[serde(default)]
         drop: Vec<String>,
-        /// Whether the summary waits for `review_compaction` before it is written: `compaction_review` has it.
+        /// Whether the summary (event `compaction_review`) waits for `review_compaction`.
         #[serde(default)]
         review: bool,
     },
-    /// Lets the summary that waits be written.
+    /// Lets a waiting summary be written.
     ReviewCompaction {
-        /// A text in its place.
+        /// A text that replaces it.
         summary: Option<String>,
     },
-    /// Stops compactions and branch summaries. Answered immediately; the compaction has its own answer.
+    /// Stops compactions and branch summaries. Answered immediately; `compact` has its own response.
     AbortCompaction {},
     /// Switches automatic compaction on or off for this run.
     SetAutoCompaction {
         /// On or off.
         enabled: bool,
     },
-    /// Lets another model answer from the next request on.
+    /// Switches the model from the next request on.
     SetModel {
         /// `PROVIDER/MODEL`, or `scripted:FILE`.
         model: String,
     },
-    /// Tells how the session is.
+    /// Returns the state of the session.
     GetState {},
-    /// Gives the messages that the model would see: the document of `agent-cli context --json`.
+    /// Returns the messages that the model would see.
     GetContext {},
-    /// Gives what a compaction would do now: the document of `agent-cli plan --json`.
+    /// Returns what a compaction would do now.
     GetPlan {
         /// What the summary should focus on.
         focus: Option<String>,
     },
-    /// Gives entries and branches: the document of `agent-cli tree --json`.
+    /// Returns entries and branches.
     GetTree {},
-    /// Moves the leaf, when nothing goes on. Answered when the move is written.
+    /// Moves the leaf while nothing runs. Answered when the move is written.
     NavigateTree {
-        /// The entry to go to, a message of the user returns to the editor; null is before everything.
+        /// The target; null for before all entries. A message of the user returns to the editor.
         #[serde(deserialize_with = "Option::deserialize")]
         entry_id: Option<String>,
-        /// Whether the branch that is left is summarized.
+        /// Whether to summarize the branch that is left.
         #[serde(default)]
         summarize: bool,
         /// What the summary should focus on.
         focus: Option<String>,
-        /// A label for the place that is reached.
+        /// A label for the target.
         label: Option<String>,
     },
-    /// Goes on in a copy of the session, when nothing goes on.
+    /// Continues in a copy of the session, while nothing runs.
     Fork {
-        /// The entry at which the copy ends; where the session stands unless given.
+        /// The entry at which the copy ends; by default the leaf.
         entry_id: Option<String>,
     },
-    /// Takes back the newest compaction, pruning or move, when nothing goes on.
+    /// Takes back the newest compaction, pruning or move, while nothing runs.
     Undo {
-        /// Whether it is taken back although another program wrote it; it is refused otherwise.
+        /// Whether to take back what another program wrote; refused otherwise.
         #[serde(default)]
         any: bool,
     },
-    /// Brings again what was undone last, when nothing goes on. With a strategy: compacts by it in the place of the
-    /// newest compaction, or of the one that was undone last; answered when that is over, as `compact` is.
+    /// Re-applies the last undo, while nothing runs. With a strategy: replaces the newest compaction, or the one that
+    /// was undone last; answered when that has ended.
     Redo {
-        /// The strategy of a compaction in the place of the newest.
+        /// The strategy of the new compaction.
         strategy: Option<Strategy>,
-        /// What its summary should focus on.
+        /// What the summary should focus on.
         focus: Option<String>,
-        /// Whether what came after the newest compaction is left behind; it is refused otherwise.
+        /// Whether to leave behind what came after the newest compaction; refused otherwise.
         #[serde(default)]
         leave_later: bool,
     },
-    /// Keeps something verbatim through every compaction: an entry or a text, one of them.
+    /// Pins an entry or a text; one of them must be given.
     Pin {
         /// The entry.
         entry_id: Option<String>,
         /// The text.
         text: Option<String>,
     },
-    /// Lets something that was pinned go.
+    /// Removes a pin.
     Unpin {
         /// The pinned entry, or the entry that holds the text.
         entry_id: String,
     },
-    /// Gives what is pinned, and how much room is left; also before the first answer, when there is no file yet.
+    /// Lists the pins and their budget; also before the first answer.
     Pins {},
-    /// Answers the question whether a tool call may run.
+    /// Answers an `approval_request`.
     Approve {
         /// The call.
         call_id: String,
         /// The answer.
         decision: Approval,
     },
-    /// Chooses the events that are told from now on; at first all are.
+    /// Chooses the events that are sent; at first all.
     Subscribe {
-        /// Names of events, or `all`; none of them for none.
+        /// Names of events, or `all`; an empty list for none.
         events: Vec<String>,
     },
-    /// Writes a document and goes on from it in a new session. Answered when that is over.
+    /// Writes a document and continues from it in a new session. Answered when that has ended.
     Handoff {
         /// What the document should focus on.
         focus: Option<String>,
     },
-    /// Puts a label on an entry.
+    /// Sets or removes a label.
     Label {
         /// The entry.
         entry_id: String,
-        /// The label; null takes it off.
+        /// The label; null removes it.
         #[serde(deserialize_with = "Option::deserialize")]
         label: Option<String>,
     },
-    /// Stops what runs and ends the session. Answered last of all.
+    /// Stops what runs and ends the session. Answered last.
     Close {},
 }
 
@@ -217,21 +217,21 @@ pub(crate) enum Data {
     Subscribed(Subscribed),
 }
 
-/// The events that are told from now on.
+/// The events that are sent.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Subscribed {
     /// Their names, or `all`.
     pub events: Vec<String>,
 }
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RpcError {
     /// What kind of error.
     pub kind: ErrorKind,
-    /// The member of the request that is to blame; null where none is.
+    /// The member of the request that is wrong, if one is.
     pub field: Option<String>,
-    /// What is wrong and what to do; begins with the number of the line where the request has no id.
+    /// What is wrong and what to do; begins with the line number if the request has no id.
     pub message: String,
 }
 
@@ -239,9 +239,9 @@ pub(crate) struct RpcError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ErrorKind {
-    /// The line is no JSON object.
+    /// The line is not a JSON object.
     Malformed,
-    /// The command is unknown, or a member is missing, unknown or of no use.
+    /// The command is unknown, or a member is missing, unknown or unusable.
     Invalid,
     /// It cannot be done now, or not with this.
     Refused,

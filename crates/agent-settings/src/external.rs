@@ -10,19 +10,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct HookSetting {
-    /// Where it is asked or told.
+    /// The points at which it runs; required.
     pub points: Option<Vec<HookPoint>>,
-    /// What is run: a line for the shell, or a program and its arguments.
+    /// A shell command line (`sh -c`; on Windows `cmd /C`), or a list of a program (an absolute path, or a name on
+    /// `PATH`) and its arguments; required.
     pub command: Option<CommandSetting>,
-    /// A pattern for the tool's name or the compaction's reason; every one unless set.
+    /// A regular expression that must match the whole subject of the point: the tool, reason, strategy or end. Unset:
+    /// everything.
     pub matches: Option<String>,
-    /// How long it may take, in seconds; 30 unless set.
+    /// The time limit in seconds; unset: 30.
     pub timeout_seconds: Option<NonZeroU64>,
-    /// What happens when it fails; `continue` unless set. `block` is for hooks that guard.
+    /// What a failure does: `continue` (the default) reports it, `block` also blocks the action.
     pub on_failure: Option<OnFailure>,
-    /// The folder whose sessions it is for; all sessions unless set.
+    /// Only sessions in this folder and below; unset: all.
     pub folder: Option<String>,
-    /// Whether it is used; it is unless set.
+    /// Whether it is used; unset: true.
     pub enabled: Option<bool>,
 }
 

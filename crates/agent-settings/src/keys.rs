@@ -145,25 +145,32 @@ pub(crate) fn nearest_key(path: &KeyPath) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" or "))
 }
 
-/// Returns the table of the keys as Markdown, without those of providers and models.
+/// Returns the table of the keys as Markdown, without those of providers and models. What a key may be is added where its
+/// meaning does not say it: choices, and bounds that are not obvious.
 pub fn key_table() -> String {
-    let mut table = String::from("| key | default | allowed | meaning |\n|---|---|---|---|\n");
-    let cell = |text: &str| text.replace('|', "\\|");
+    let mut table = String::from("| key | default | meaning |\n|---|---|---|\n");
     for key in keys() {
         if key.name.starts_with("providers.") || key.name.starts_with("models.") {
             continue;
         }
         let default = match &key.default {
-            Value::Null => "none".to_owned(),
+            Value::Null => String::new(),
             value => format!("`{value}`"),
         };
-        table.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
-            key.name,
-            cell(&default),
-            cell(&key.allowed),
-            cell(key.meaning.trim_end_matches('.')),
-        ));
+        let meaning = key.meaning.trim_end_matches('.');
+        let mut choices = key.allowed.split('"').skip(1).step_by(2);
+        let number = key.allowed.trim_start_matches("a whole number");
+        let number = number.trim_start_matches(" from ").trim_start_matches(", ");
+        let is_obvious = ["", "0 or more", "at least 1"].contains(&number);
+        let allowed = match number == key.allowed {
+            true if choices.any(|choice| !meaning.contains(choice)) => {
+                format!(" ({})", key.allowed)
+            }
+            false if !is_obvious => format!(" ({number})"),
+            _ => String::new(),
+        };
+        let meaning = format!("{meaning}{allowed}").replace('|', "\\|");
+        table.push_str(&format!("| `{}` | {default} | {meaning} |\n", key.name));
     }
     table
 }

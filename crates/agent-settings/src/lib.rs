@@ -69,9 +69,9 @@ pub use sources::{
 pub struct AppSettings {
     /// The model of the session, as `provider/model`.
     pub model: Option<String>,
-    /// How much the model thinks, unless `--thinking` or the session says; as the provider has it unless set.
+    /// How much the model thinks; `--thinking` and the session override it. Unset: the provider's default.
     pub thinking: Option<Thinking>,
-    /// What is added to the built-in system prompt.
+    /// Text that is added to the built-in system prompt.
     pub system_prompt: Option<String>,
     /// Compaction.
     pub compaction: CompactionSection,
@@ -141,10 +141,10 @@ impl From<Thinking> for Reasoning {
 pub struct SessionSettings {
     /// The folder of new sessions, or `postgres://USER@HOST/DATABASE`.
     pub dir: Option<String>,
-    /// When what was written is forced onto the disk.
+    /// When writes are forced to the disk.
     pub sync: SyncSetting,
-    /// The model that a session goes on with, as `provider/model`, where its own cannot be asked; that is an error unless
-    /// set.
+    /// The model, as `provider/model`, that continues a session whose own model cannot be asked; unset, that is an
+    /// error.
     pub fallback_model: Option<String>,
 }
 
@@ -175,18 +175,19 @@ impl From<SyncSetting> for session_store::SyncPolicy {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ToolSettings {
-    /// The tools that the model gets; all of them unless set.
+    /// The tools that the model gets; unset: all.
     pub enabled: Option<Vec<String>>,
-    /// Whether commands run: after a question, which is the default, without one, or not at all.
+    /// Whether commands run: after a question (the default), without one, or not at all.
     pub bash: Option<BashPolicy>,
-    /// The same for other tools, by name; those of servers are named server__tool, and server__* is all of one server.
+    /// The same for other tools, by name: `tool`, `server__tool`, `server__*` for all tools of a server, `*`.
     pub policies: BTreeMap<String, BashPolicy>,
-    /// Folders in addition to the workspace that files may be read and changed in.
+    /// Additional folders whose files may be read and changed; `~` is the home folder, relative ones start at the
+    /// workspace.
     pub folders: Vec<String>,
-    /// How long a command may take, in seconds.
+    /// The time limit of a command, in seconds.
     #[schemars(range(min = 1))]
     pub bash_timeout_seconds: u64,
-    /// How much of one result the model sees, in bytes.
+    /// How many bytes of one result the model sees.
     #[schemars(range(min = 1000))]
     pub output_bytes: u64,
 }
@@ -220,7 +221,7 @@ impl Default for ToolSettings {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct TerminalSettings {
-    /// The colours, for the background of the terminal; none where `NO_COLOR` is set.
+    /// The colours; none where `NO_COLOR` is set.
     pub theme: ThemeSetting,
 }
 
@@ -244,20 +245,18 @@ pub struct HttpTimeouts {
     /// How long a connection may take, in seconds.
     #[schemars(range(min = 1))]
     pub connect_timeout_seconds: u64,
-    /// How long a service may say nothing, in seconds.
+    /// How long a service may be silent, in seconds.
     #[schemars(range(min = 1))]
     pub idle_timeout_seconds: u64,
     /// How long one answer may take, in seconds.
     #[schemars(range(min = 1))]
     pub total_timeout_seconds: u64,
-    /// How often a request is sent in all; unless set, as often as the budget allows.
+    /// How often a request is sent in all; unset: as often as the budget allows.
     #[schemars(range(min = 1))]
     pub attempts: Option<u32>,
-    /// How long all delays before new attempts of one request may take, in seconds; while the network or the service is
-    /// away for less, no turn is lost.
+    /// How long the delays between the attempts of one request may take in all, in seconds.
     pub retry_budget_seconds: u64,
-    /// The same, at most, for a service that cannot be connected to and has not answered since the program started: its
-    /// address may be wrong.
+    /// The same for a service that cannot be connected to and has not answered since the program started.
     pub first_contact_seconds: u64,
 }
 

@@ -12,26 +12,26 @@ use serde::{Deserialize, Serialize};
 pub enum HookPoint {
     /// The session is open.
     SessionStart,
-    /// The session ends, or another one goes on from it.
+    /// The session ends, or another one continues from it.
     SessionShutdown,
-    /// A message of the user is about to be sent; hooks may add context.
+    /// A message of the user is about to be sent. A hook may add context.
     BeforePrompt,
-    /// A tool is about to run; hooks may block it.
+    /// A tool is about to run. A hook may block it.
     ToolCall,
     /// A tool has run.
     ToolResult,
-    /// A turn is over.
+    /// A turn has ended.
     TurnEnd,
-    /// A compaction is about to run; hooks may cancel or supply it.
+    /// A compaction is about to run. A hook may cancel or supply it.
     SessionBeforeCompact,
-    /// The requests of a compaction are being made; hooks may add to them.
+    /// The requests of a compaction are being made. A hook may change them.
     #[serde(rename = "session.compacting")]
     SessionCompacting,
     /// A compaction is written.
     SessionCompact,
     /// A compaction failed or was cancelled.
     SessionCompactFailed,
-    /// The leaf is about to move; hooks may cancel it or supply the summary.
+    /// The leaf is about to move. A hook may cancel that or supply the summary.
     SessionBeforeTree,
     /// The leaf has moved.
     SessionTree,

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct InstructionSettings {
-    /// Whether the files with a project's instructions are read.
+    /// Whether instruction files are read.
     pub enabled: bool,
-    /// Their names; of those in one folder the first that is there counts.
+    /// Their names; in each folder the first that exists counts.
     pub files: Vec<String>,
-    /// How much of one file the model gets, in bytes.
+    /// How many bytes of one file are used; of all files four times as many.
     #[schemars(range(min = 1000, max = 1_000_000))]
     pub max_bytes: u64,
     /// Whether skills are listed.

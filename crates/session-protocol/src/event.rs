@@ -23,9 +23,9 @@ type Word = Cow<'static, str>;
 pub enum SessionEvent {
     /// The session is open.
     SessionStart {
-        /// The session's id.
+        /// The session.
         session_id: String,
-        /// Where it is, or will be once the model has answered; none for one that is never written.
+        /// Where it is, or will be after the first answer; null if it is never written.
         path: Option<String>,
         /// The folder that the tools work in.
         cwd: String,
@@ -33,23 +33,23 @@ pub enum SessionEvent {
         model: String,
         /// Its window in tokens; 0 when unknown.
         window: u64,
-        /// Entries that are there already.
+        /// Entries that it has already.
         entries: usize,
     },
-    /// A message waits to be sent.
+    /// A message is stored and waits to be sent.
     Queued {
-        /// The id that it will have in the session.
+        /// The id of its future entry.
         id: String,
-        /// What it says.
+        /// Its text.
         text: String,
         /// When it is sent: `prompt`, `steer` or `follow_up`.
         delivery: Word,
     },
-    /// A message of the user is in the session and goes to the model.
+    /// A message of the user goes to the model.
     Message {
         /// Its entry.
         entry_id: String,
-        /// What it says.
+        /// Its text.
         text: String,
     },
     /// A turn begins.
@@ -68,28 +68,28 @@ pub enum SessionEvent {
     Retry {
         /// Why it failed.
         error: String,
-        /// After how many seconds.
+        /// The delay.
         delay_seconds: f64,
-        /// How often it has been sent.
+        /// Attempts so far.
         sent: u32,
-        /// For how many seconds it is sent again, at most.
+        /// How long it is retried at most.
         budget_seconds: f64,
     },
-    /// An answer is in the session.
+    /// An answer is complete.
     Answer {
-        /// Its entry; none when there was nothing to keep.
+        /// Its entry; null when nothing was kept.
         entry_id: Option<String>,
         /// The text.
         text: String,
-        /// How many tools it calls.
+        /// The number of tool calls.
         tool_calls: usize,
-        /// Why it ended: `stop`, `length` (cut off), `tool_use`, `error`, `aborted`, or a word of the provider's.
+        /// Why it ended: `stop`, `length` (cut off), `tool_use`, `error`, `aborted`, or the provider's word.
         stop_reason: String,
-        /// What went wrong; such an answer is not part of the conversation.
+        /// What went wrong; a failed answer is not part of the conversation.
         error: Option<String>,
-        /// Tokens that were billed for it.
+        /// Its billed tokens.
         usage: TokenUsage,
-        /// What that costs in USD, where prices are known.
+        /// Its price in USD, if known.
         cost_usd: Option<f64>,
     },
     /// A tool begins.
@@ -106,7 +106,7 @@ pub enum SessionEvent {
     ToolUpdate {
         /// The call.
         call_id: String,
-        /// The end of its output so far, at most 8,000 bytes; takes the place of the update before.
+        /// The end of its output so far, at most 8,000 bytes; replaces the previous update.
         output: String,
     },
     /// A tool is done.
@@ -119,54 +119,53 @@ pub enum SessionEvent {
         is_error: bool,
         /// How long it took.
         seconds: f64,
-        /// The beginning of its result, at most 2,000 characters.
+        /// The first 2,000 characters of its result.
         output: String,
-        /// Whether the result is longer than that.
+        /// Whether the result is longer.
         truncated: bool,
-        /// What it did, as the reference of the tools describes: the `diff` of `edit` and `write`, the `exit_code` of
-        /// `bash`.
+        /// What it did: the `diff` of `edit` and `write`, the `exit_code` of `bash` (see the reference of tools).
         #[schemars(with = "Option<serde_json::Value>")]
         details: Option<serde_json::Value>,
     },
-    /// A tool call has to be allowed: it waits until somebody answers.
+    /// A tool call waits for approval.
     ApprovalRequest {
         /// The call.
         call_id: String,
         /// The tool.
         tool: String,
-        /// What it would do: the command, for `bash`.
+        /// What it would do, such as the command.
         subject: String,
     },
-    /// It is known whether a tool call that had to be allowed may run.
+    /// An approval was given, refused or cancelled.
     ApprovalEnd {
         /// The call.
         call_id: String,
-        /// `once`, `always`, `deny` or `never`; none when it was cancelled.
+        /// `once`, `always`, `deny` or `never`; null when cancelled.
         decision: Option<Word>,
     },
-    /// A hook failed; nothing else changes because of that.
+    /// A hook failed.
     HookFailed {
         /// The hook.
         hook: String,
-        /// Where it was asked or told.
+        /// The point at which it ran.
         point: Word,
         /// What went wrong.
         reason: String,
     },
-    /// Instructions of the project came into the context, or left it.
+    /// Instructions entered or left the context.
     Instructions {
         /// Why: `start`, `touched` (a file of their folder), `compaction` or `changed`.
         reason: Word,
         /// The files.
         files: Vec<InstructionFile>,
     },
-    /// A server of tools is there, failed, or is gone.
+    /// A tool server started, failed or ended.
     ToolServer {
         /// Its name in the settings.
         name: String,
         /// `ready`, `failed` or `gone`.
         state: Word,
-        /// How many tools it brings.
+        /// The number of its tools.
         tools: usize,
         /// What went wrong.
         error: Option<String>,
@@ -175,21 +174,21 @@ pub enum SessionEvent {
     Context {
         /// Tokens of the context.
         tokens: u64,
-        /// The window; 0 when unknown.
+        /// The window in tokens; 0 when unknown.
         window: u64,
-        /// Compaction is due above this; none when the window is unknown.
+        /// Compaction is due above this; null when the window is unknown.
         threshold: Option<u64>,
-        /// Whether the figure is an estimate; else the provider has billed it.
+        /// Whether `tokens` is an estimate; else it was billed.
         estimated: bool,
     },
-    /// Old tool output has left the context.
+    /// Old tool output left the context.
     Pruned {
-        /// How many results.
+        /// The number of results.
         results: usize,
-        /// How many tokens were saved.
+        /// Tokens saved.
         saved_tokens: u64,
     },
-    /// A larger model has taken over.
+    /// The session switched to a larger model.
     Promoted {
         /// The model before.
         from: String,
@@ -198,42 +197,42 @@ pub enum SessionEvent {
         /// Its window.
         window: u64,
     },
-    /// A compaction that nobody asked for begins.
+    /// An automatic compaction begins.
     AutoCompactionStart {
         /// Why: `overflow`, `incomplete`, `threshold`, `image` or `idle`.
         reason: Word,
         /// The strategy that is tried first.
         strategy: Word,
     },
-    /// The compaction that nobody asked for is over.
+    /// An automatic compaction has ended.
     AutoCompactionEnd {
         /// Why it ran.
         reason: Word,
-        /// What came of it; none when it failed or was cancelled.
+        /// What it did; null when it failed or was cancelled.
         result: Option<CompactionResult>,
-        /// Whether the user cancelled it; a hook that is against it is an error.
+        /// Whether the user cancelled it; a hook that blocks it is an error.
         aborted: bool,
-        /// Whether the turn is asked again.
+        /// Whether the request is repeated.
         will_retry: bool,
         /// What went wrong.
         error: Option<String>,
     },
-    /// A compaction that was asked for begins.
+    /// A requested compaction begins.
     CompactionStart {
         /// Always `manual`.
         reason: Word,
         /// The strategy that is tried first.
         strategy: Word,
     },
-    /// The compaction that was asked for is over.
+    /// A requested compaction has ended.
     CompactionEnd {
         /// Always `manual`.
         reason: Word,
-        /// What came of it; none when it failed or was cancelled.
+        /// What it did; null when it failed or was cancelled.
         result: Option<CompactionResult>,
-        /// Whether the user cancelled it; a hook that is against it is an error.
+        /// Whether the user cancelled it; a hook that blocks it is an error.
         aborted: bool,
-        /// Whether the turn that it stopped goes on.
+        /// Whether the turn that it stopped continues.
         will_retry: bool,
         /// What went wrong.
         error: Option<String>,
@@ -242,34 +241,34 @@ pub enum SessionEvent {
     CompactionProgress {
         /// What happens.
         text: String,
-        /// Whether it is more than a sign of life.
+        /// Whether it is worth showing permanently.
         notable: bool,
     },
-    /// The summary of a compaction that was asked for waits to be read; nothing is written before.
+    /// A summary waits for `review_compaction`; nothing is written before.
     CompactionReview {
-        /// Its prose; what code quotes follows it.
+        /// Its prose; the ledger follows it.
         summary: String,
-        /// Tokens of the context now.
+        /// Tokens of the context.
         tokens_before: u64,
-        /// An estimate of them after.
+        /// An estimate of them afterwards.
         tokens_after: u64,
-        /// Why the text that was given in its place cannot be used.
+        /// Why the replacement cannot be used.
         error: Option<String>,
     },
     /// The leaf has moved.
     Navigated {
-        /// The entry at which the session stands now.
+        /// The new leaf.
         leaf: Option<String>,
-        /// The leaf that was left.
+        /// The previous leaf.
         from: Option<String>,
-        /// The entry of the summary, where one was written.
+        /// The branch summary, if one was written.
         summary_entry_id: Option<String>,
         /// Text that returns to the editor.
         editor_text: Option<String>,
-        /// Whether it was cancelled; then nothing has changed.
+        /// Whether the move was cancelled; nothing has changed then.
         cancelled: bool,
     },
-    /// Another session goes on from here.
+    /// Another session continues from here.
     SessionSwitch {
         /// The new session's id.
         session_id: String,
@@ -280,82 +279,82 @@ pub enum SessionEvent {
     },
     /// A label was set or cleared.
     Labelled {
-        /// The entry that it names.
+        /// The labelled entry.
         entry_id: String,
-        /// The label; none when it was cleared.
+        /// The label; null when cleared.
         label: Option<String>,
     },
-    /// Something is kept verbatim from now on.
+    /// A pin was set.
     Pinned {
         /// The pinned entry, or the entry that holds the text.
         entry_id: String,
-        /// What is kept.
+        /// The pinned text.
         text: String,
         /// Its tokens.
         tokens: u64,
         /// Tokens of all pins.
         used_tokens: u64,
-        /// The most that they may take.
+        /// Their budget.
         budget_tokens: u64,
     },
-    /// Something is not pinned any more.
+    /// A pin was removed.
     Unpinned {
-        /// The entry that was pinned, or that holds the text.
+        /// The entry that was pinned, or that held the text.
         entry_id: String,
-        /// Tokens of the pins that are left.
+        /// Tokens of the remaining pins.
         used_tokens: u64,
-        /// The most that they may take.
+        /// Their budget.
         budget_tokens: u64,
     },
-    /// Something that people should know.
+    /// A notice for the user.
     Notice {
-        /// What.
+        /// The text.
         text: String,
     },
     /// Something went wrong.
     Error {
-        /// What.
+        /// The text.
         message: String,
     },
-    /// A turn is over.
+    /// A turn has ended.
     TurnEnd {
-        /// `done`, `failed`, `aborted`, or `limit`: a limit of the settings stopped it.
+        /// `done`, `failed`, `aborted`, or `limit` (a limit of the settings).
         end: Word,
         /// What went wrong, or which limit was reached.
         error: Option<String>,
     },
-    /// Nothing is going on any more.
+    /// Nothing runs any more.
     Idle {
-        /// How many messages wait all the same.
+        /// The number of messages that wait nevertheless.
         waiting: usize,
     },
     /// The session is closed.
     SessionEnd {
-        /// The session's id.
+        /// The session.
         session_id: String,
-        /// Where it is; none when nothing was written.
+        /// Where it is; null when nothing was written.
         path: Option<String>,
-        /// Entries in it.
+        /// Its entries.
         entries: usize,
-        /// Tokens that were billed in this run.
+        /// Billed tokens of this run.
         usage: TokenUsage,
-        /// What they cost in USD, where prices are known.
+        /// Their price in USD, if known.
         cost_usd: Option<f64>,
-        /// Compactions that nobody asked for, and how long they were waited for.
+        /// Automatic compactions.
         compactions: CompactionTotals,
     },
 }
 
-/// A file with instructions of the project.
+/// An instruction file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstructionFile {
     /// Where it is.
     pub path: String,
-    /// Its size in tokens, by estimate.
+    /// Its estimated tokens.
     pub tokens: u64,
-    /// `loaded`, `listed` (a skill: its line is told, not what it says), `changed`, `gone`, or `refused` with a reason.
+    /// `loaded`, `listed` (a skill), `changed`, `gone` or `refused`.
     pub state: Word,
-    /// Why it was refused, or cut.
+    /// Why it was refused or cut.
     pub note: Option<String>,
 }
 
@@ -371,50 +370,50 @@ pub fn stop_reason_name(reason: &StopReason) -> String {
     }
 }
 
-/// Compactions that nobody asked for, of one run.
+/// Automatic compactions of one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompactionTotals {
-    /// How many there were.
+    /// Their number.
     pub automatic: usize,
-    /// How many of them had been prepared during the running turn.
+    /// How many were prepared in the background.
     pub prepared: usize,
-    /// How long they held up turns and messages, with those that failed.
+    /// How long they delayed turns and messages, including failed ones.
     pub waited_seconds: f64,
 }
 
 /// What a compaction did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompactionResult {
-    /// The strategy that did it.
+    /// The strategy.
     pub strategy: Word,
-    /// The entry of the compaction or of the mark of a pruning; none for a handoff.
+    /// The entry of the compaction, or of the mark of a pruning; null for a handoff.
     pub entry_id: Option<String>,
     /// The first entry that stays verbatim.
     pub first_kept_entry_id: Option<String>,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// An estimate of them after.
+    /// An estimate of them afterwards.
     pub tokens_after: u64,
-    /// Tokens of what code quotes next to the prose of the summary.
+    /// Tokens of the ledger.
     pub ledger_tokens: u64,
     /// Entries that stay verbatim.
     pub kept_entries: usize,
     /// Entries that are summarized.
     pub summarized_entries: usize,
-    /// Entries that are shortened where they stand.
+    /// Entries that are shortened in place.
     pub shortened_entries: usize,
-    /// Who wrote: a model, or `extractive`.
+    /// A model, or `extractive`.
     pub summarizer: String,
     /// The summary, or the document of a handoff.
     pub summary: Option<String>,
-    /// How much the model can still read of the user's messages that were taken out; none where none were.
+    /// How much the model can still read of the removed messages of the user; null where none were removed.
     pub user_messages: Option<KindLoss>,
-    /// What it cost in USD, where prices are known.
+    /// Its price in USD, if known.
     pub cost_usd: Option<f64>,
     /// How long it took.
     pub seconds: f64,
-    /// How long it held up the turn or a message of the user; of one that was prepared, how long it took to write it.
+    /// How long it delayed the turn or a message; of a prepared one, how long writing it took.
     pub waited_seconds: f64,
-    /// Whether it had been prepared during the running turn.
+    /// Whether it was prepared in the background.
     pub prepared: bool,
 }

@@ -47,50 +47,50 @@ pub enum Reply {
     Closed(Closed),
 }
 
-/// A message that is kept until it is sent.
+/// A stored message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Kept {
-    /// The id that it has while it waits and in the session.
+    /// Its id, while it waits and in the session.
     pub message_id: String,
 }
 
 /// A message that was taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TakenBack {
-    /// The id that it had.
+    /// Its id.
     pub message_id: String,
-    /// What it said.
+    /// Its text.
     pub text: String,
 }
 
 /// Whether something ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ran {
-    /// Whether something ran when it was asked to stop, or runs now that it was asked to go on.
+    /// Whether something was stopped, or continues now.
     pub running: bool,
 }
 
-/// A compaction or a handoff that is written.
+/// A compaction or a handoff that was written.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Compacted {
-    /// What it did, as the event has it.
+    /// What it did.
     pub result: CompactionResult,
-    /// Whether the turn that it stopped goes on.
+    /// Whether the turn that it stopped continues.
     pub will_retry: bool,
-    /// The session that goes on: another one after a handoff.
+    /// The session that continues: a new one after a handoff.
     pub session_id: String,
-    /// Where it is; none for one that is never written.
+    /// Where it is; null if it is never written.
     pub path: Option<String>,
 }
 
 /// A move of the leaf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Moved {
-    /// The entry at which the session stands now; none before everything.
+    /// The new leaf; null before all entries.
     pub leaf: Option<String>,
-    /// The leaf that was left.
+    /// The previous leaf.
     pub from: Option<String>,
-    /// The entry of the summary, where one was written.
+    /// The branch summary, if one was written.
     pub summary_entry_id: Option<String>,
     /// Text that returns to the editor.
     pub editor_text: Option<String>,
@@ -99,32 +99,32 @@ pub struct Moved {
 /// What was taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Undone {
-    /// The entry that is left behind: it is still in the session, and `navigate_tree` leads back to it.
+    /// The entry that was taken back; it stays in the session, and `navigate_tree` leads back to it.
     pub undone: String,
     /// `compaction`, `pruning` or `branch`.
     pub kind: &'static str,
-    /// Whether agent-cli wrote it; otherwise another program did.
+    /// Whether agent-cli wrote it.
     pub is_ours: bool,
-    /// The leaf now; none before everything.
+    /// The new leaf; null before all entries.
     pub leaf: Option<String>,
-    /// The leaf before.
+    /// The previous leaf.
     pub from: Option<String>,
 }
 
-/// What came again.
+/// What was re-applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Redone {
-    /// The entry that had been taken back.
+    /// The entry that is back in context.
     pub redone: String,
     /// `compaction`, `pruning` or `branch`.
     pub kind: &'static str,
-    /// The leaf now.
+    /// The new leaf.
     pub leaf: Option<String>,
-    /// The leaf before.
+    /// The previous leaf.
     pub from: Option<String>,
 }
 
-/// Something that is kept verbatim from now on.
+/// A new pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pinned {
     /// The pinned entry, or the entry that holds the text.
@@ -133,29 +133,29 @@ pub struct Pinned {
     pub tokens: u64,
     /// Tokens of all pins.
     pub used_tokens: u64,
-    /// The most that they may take.
+    /// Their budget.
     pub budget_tokens: u64,
 }
 
-/// Something that is not pinned any more.
+/// A removed pin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Unpinned {
-    /// The entry that was pinned, or that holds the text.
+    /// The entry that was pinned, or that held the text.
     pub entry_id: String,
-    /// Tokens of the pins that are left.
+    /// Tokens of the remaining pins.
     pub used_tokens: u64,
-    /// The most that they may take.
+    /// Their budget.
     pub budget_tokens: u64,
 }
 
-/// What is pinned, and what it takes.
+/// The pins and their budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PinsReport {
     /// The pins, in the order of the file.
     pub pins: Vec<PinReport>,
     /// Tokens of all of them.
     pub used_tokens: u64,
-    /// The most that they may take.
+    /// Their budget.
     pub budget_tokens: u64,
 }
 
@@ -170,20 +170,20 @@ pub struct PinReport {
     pub text: String,
 }
 
-/// A copy of the session that goes on in its place.
+/// A copy that continues instead of the session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Forked {
     /// The copy's id.
     pub session_id: String,
     /// Where it is.
     pub path: Option<String>,
-    /// The session that stays as it was.
+    /// The original session.
     pub from: String,
-    /// Where the copy stands.
+    /// The copy's leaf.
     pub leaf: Option<String>,
 }
 
-/// The model that answers from the next request on.
+/// The new model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ModelSet {
     /// Its name, as `provider/model`.
@@ -199,7 +199,7 @@ pub struct ModelSet {
 pub struct Closed {
     /// Its id.
     pub session_id: String,
-    /// Where it is; none when nothing was written.
+    /// Where it is; null when nothing was written.
     pub path: Option<String>,
 }
 

@@ -9,14 +9,14 @@ use session_tools::restoring::Disk;
 use crate::event::TokenUsage;
 use crate::settings::SessionCompaction;
 
-/// How a session is.
+/// The state of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StateReport {
-    /// The session's id.
+    /// The session.
     pub session_id: String,
-    /// Where it is, or will be once the model has answered; none for one that is never written.
+    /// Where it is, or will be after the first answer; null if it is never written.
     pub path: Option<String>,
-    /// Whether its file is there.
+    /// Whether its file exists.
     pub written: bool,
     /// The folder that the tools work in.
     pub cwd: String,
@@ -24,28 +24,28 @@ pub struct StateReport {
     pub model: String,
     /// Its window in tokens; 0 when unknown.
     pub window: u64,
-    /// What goes on: `idle`, `checking`, `promoting`, `storing`, `asking`, `tools`, `stopping`, `compacting`,
-    /// `navigating` or `closed`.
+    /// `idle`, `checking`, `promoting`, `storing`, `asking`, `tools`, `stopping`, `compacting`, `navigating` or
+    /// `closed`.
     pub state: &'static str,
-    /// Whether a turn is under way.
+    /// Whether a turn runs.
     pub in_turn: bool,
     /// How full the window is.
     pub context: ContextReport,
-    /// Messages that wait to be sent, the oldest first.
+    /// Waiting messages, the oldest first.
     pub queue: Vec<Waiting>,
     /// Whether automatic compactions are switched on.
     pub auto_compaction: bool,
-    /// Whether they wait for another context, because three in a row failed.
+    /// Whether they pause, because three in a row failed.
     pub auto_compaction_stopped: bool,
-    /// Tool calls that wait to be allowed.
+    /// Tool calls that wait for approval.
     pub approvals: Vec<WaitingCall>,
-    /// The entry at which the session stands; none before everything.
+    /// The leaf; null before all entries.
     pub leaf: Option<String>,
-    /// Entries in it.
+    /// Its entries.
     pub entries: usize,
-    /// Tokens that were billed in this run.
+    /// Billed tokens of this run.
     pub usage: TokenUsage,
-    /// What they cost in USD, where prices are known.
+    /// Their price in USD, if known.
     pub cost_usd: Option<f64>,
 }
 
@@ -54,31 +54,31 @@ pub struct StateReport {
 pub struct ContextReport {
     /// Tokens of the context.
     pub tokens: u64,
-    /// Compaction is due above this; none when the window is unknown.
+    /// Compaction is due above this; null when the window is unknown.
     pub threshold: Option<u64>,
-    /// Whether the figure is an estimate; else the provider has billed it.
+    /// Whether `tokens` is an estimate; else it was billed.
     pub estimated: bool,
 }
 
-/// A message that waits to be sent.
+/// A waiting message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Waiting {
-    /// The id that it will have in the session.
+    /// The id of its future entry.
     pub id: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// When it is sent: `prompt`, `steer` or `follow_up`.
     pub delivery: &'static str,
 }
 
-/// A tool call that waits to be allowed.
+/// A tool call that waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitingCall {
     /// The call.
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// What it would do: the command, for `bash`.
+    /// What it would do, such as the command.
     pub subject: String,
 }
 

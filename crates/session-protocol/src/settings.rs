@@ -24,8 +24,8 @@ pub struct CompactionSection {
 pub struct SessionCompaction {
     /// Whether automatic compaction runs at all.
     pub enabled: bool,
-    /// Whether the agent continues by itself after an automatic compaction: `true` in a turn that was not over,
-    /// `"always"` also behind an answer that ended it.
+    /// Whether the agent continues after an automatic compaction: `true` in an unfinished turn, `"always"` also after
+    /// a finished one.
     pub auto_continue: AutoContinue,
     /// Whether native compaction and the remote endpoint may be used.
     pub remote_enabled: bool,
@@ -33,19 +33,19 @@ pub struct SessionCompaction {
     pub remote_endpoint: Option<String>,
     /// The environment variable that holds the service's token.
     pub remote_token_env: Option<String>,
-    /// Whether the service may be reached without encryption outside this machine.
+    /// Whether the service may be reached unencrypted outside this machine.
     pub remote_allow_insecure: bool,
     /// The model that writes summaries, as `provider/model`; `--model` overrides it.
     pub model: Option<String>,
-    /// The models that take over, in order, when it fails.
+    /// The models that are tried next, in order.
     pub fallback_models: Vec<String>,
-    /// Larger models that take over the session, in order, before anything is compacted, as `provider/model`.
+    /// Larger models to switch to, in order, before anything is compacted.
     pub promotion_models: Vec<String>,
     /// Whether an idle session is compacted.
     pub idle_enabled: bool,
-    /// From how many tokens on an idle session is compacted.
+    /// The tokens from which on it is compacted.
     pub idle_threshold_tokens: TokenCount,
-    /// After how many seconds without work a session is idle.
+    /// The seconds without work after which it is idle.
     #[schemars(range(min = 60, max = 3600))]
     pub idle_timeout_seconds: u64,
     /// Compaction concurrent with the work, before the threshold is reached.
@@ -115,12 +115,12 @@ impl SessionCompaction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct BackgroundSettings {
-    /// Whether a summary is written concurrently with the work, before the threshold is reached.
+    /// Whether a summary is prepared during the work, before the threshold is reached.
     pub enabled: bool,
-    /// From which share of the threshold on, in percent.
+    /// The percentage of the threshold at which that begins.
     #[schemars(range(min = 50, max = 99))]
     pub at_percent: u8,
-    /// How many seconds work waits at the threshold for a summary that is being written.
+    /// How many seconds the work waits at the threshold for it.
     #[schemars(range(max = 300))]
     pub grace_seconds: u64,
 }
@@ -187,10 +187,10 @@ impl From<AutoContinue> for Serialized {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Limits {
-    /// The most requests to the model that one prompt leads to.
+    /// The most requests to the model for one prompt.
     #[schemars(range(min = 1))]
     pub turns: Option<u32>,
-    /// The most cost of one run of the session in USD, as far as prices are known. It is checked before each request.
+    /// The highest cost of a run in USD, as far as prices are known; checked before each request.
     #[schemars(range(min = 0))]
     pub cost_usd: Option<f64>,
 }

@@ -127,7 +127,7 @@ fn values_for_programs() {
       "allowed": "a whole number, at most 100",
       "default": -1,
       "key": "compaction.thresholdPercent",
-      "meaning": "Compact at this share of the window, in percent; none unless positive.",
+      "meaning": "Compact at this percentage of the window, if positive.",
       "origin": {
         "layer": "global",
         "line": 5,
@@ -202,7 +202,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.strategy
-      meaning   How it is done; of a list, each one takes over where the one before fails or has nothing to do, in a running session and in `plan` and `compact`. For session files `handoff` is a command of its own.
+      meaning   The strategy, or a list that is tried in order until one succeeds. Commands on session files skip `handoff` and `off`.
       allowed   "context-full", "handoff", "restore", "prune-only", "extractive", "off" or a list of them
       default   "context-full"
       value     "context-full" (default)
@@ -221,7 +221,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.thresholdPercent
-      meaning   Compact at this share of the window, in percent; none unless positive.
+      meaning   Compact at this percentage of the window, if positive.
       allowed   a whole number, at most 100
       default   -1
       value     50 ([DIR]/config/settings.json, line 5)
@@ -231,7 +231,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.reserveTokens
-      meaning   Tokens kept free for the answer, 16384 unless set; at least 15% of the window, and less where that is more than half of it.
+      meaning   Tokens kept free for the answer; unset: 16384. At least 15% and at most half of the window.
       allowed   a whole number, at least 1
       default   none
       value     none (default)
@@ -240,9 +240,9 @@ fn what_a_setting_means() {
     assert_snapshot!(explain(&["compaction.background"]), @"
     exit 0
     --- stdout
-    compaction.background.enabled       Whether a summary is written concurrently with the work, before the threshold is reached
-    compaction.background.atPercent     From which share of the threshold on, in percent
-    compaction.background.graceSeconds  How many seconds work waits at the threshold for a summary that is being written
+    compaction.background.enabled       Whether a summary is prepared during the work, before the threshold is reached
+    compaction.background.atPercent     The percentage of the threshold at which that begins
+    compaction.background.graceSeconds  How many seconds the work waits at the threshold for it
     ");
     assert_snapshot!(explain(&["providers.lab.headers"]), @r#"
     exit 0

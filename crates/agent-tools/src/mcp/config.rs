@@ -27,23 +27,23 @@ const OF_CLIENT: &str = "editor-";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ServerSetting {
-    /// The program.
+    /// The program: a path, or a name on `PATH`; required.
     pub command: Option<String>,
     /// Its arguments.
     pub args: Option<Vec<String>>,
-    /// Environment variables that it gets in addition to the agent's own.
+    /// Additional environment variables.
     pub env: Option<BTreeMap<String, String>>,
-    /// Variables of the agent's own environment that hold secrets and that it gets all the same.
+    /// Secret variables of the agent's environment that it gets nevertheless.
     pub pass_env: Option<Vec<String>>,
-    /// The folder that it runs in; the workspace unless set.
+    /// Its working folder; relative to the workspace, which is the default.
     pub cwd: Option<String>,
-    /// The tools of it that the model gets; all of them unless set.
+    /// The tools that the model gets, by the server's own names; unset: all.
     pub tools: Option<Vec<String>>,
-    /// How long it may take to start, in seconds; 10 unless set.
+    /// How long it may take until its tools are known, in seconds; unset: 10.
     pub start_timeout_seconds: Option<NonZeroU64>,
-    /// How long a call may take, in seconds; 120 unless set.
+    /// How long a call may take, in seconds; unset: 120.
     pub call_timeout_seconds: Option<NonZeroU64>,
-    /// Whether it is used; it is unless set.
+    /// Whether it is used; unset: true.
     pub enabled: Option<bool>,
 }
 
@@ -56,7 +56,7 @@ pub struct ServerConfig {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment variables that it gets in addition to the agent's own.
+    /// Additional environment variables.
     pub env: BTreeMap<String, String>,
     /// Variables of the agent's own environment that it gets although they hold secrets.
     pub pass_env: Vec<String>,

@@ -52,21 +52,21 @@ impl LossKind {
     }
 }
 
-/// How many of a kind there were, and how much of each the model can still read. Each counts once.
+/// How much of the removed things of a kind the model can still read. Each counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindLoss {
-    /// How many were taken out of the context.
+    /// How many were removed from the context.
     pub total: usize,
-    /// Those that the model can still read verbatim.
+    /// Readable verbatim.
     pub verbatim: usize,
-    /// Those of which it can read a part.
+    /// Readable in part.
     pub shortened: usize,
-    /// Those that are named: by the id of the entry, or the name of the file.
+    /// Named by the id of the entry, or the name of the file.
     pub named: usize,
-    /// Those of which nothing is left in the context. Their entries are in the session.
+    /// Not in context. Their entries are in the session.
     pub gone: usize,
-    /// Those that were not looked for, because there was too much.
+    /// Not searched, because there was too much.
     #[serde(default)]
     pub not_searched: usize,
 }

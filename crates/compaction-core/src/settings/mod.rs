@@ -26,23 +26,23 @@ pub struct Settings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
 pub struct CompactionSettings {
-    /// How it is done; of a list, each one takes over where the one before fails or has nothing to do, in a running session and in `plan` and `compact`. For session files `handoff` is a command of its own.
+    /// The strategy, or a list that is tried in order until one succeeds. Commands on session files skip `handoff`
+    /// and `off`.
     pub strategy: Strategies,
-    /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window, and less where that is more than half of it.
+    /// Tokens kept free for the answer; unset: 16384. At least 15% and at most half of the window.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub reserve_tokens: Option<TokenCount>,
     /// Tokens of recent entries that stay verbatim; with system prompt and tools at most half the threshold, or a quarter of what these leave.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub keep_recent_tokens: TokenCount,
-    /// Compact at this share of the window, in percent; none unless positive.
+    /// Compact at this percentage of the window, if positive.
     #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
     pub threshold_percent: i64,
-    /// Compact at this many tokens, none unless positive; overrides the percentage.
+    /// Compact at this many tokens, if positive; overrides the percentage.
     pub threshold_tokens: i64,
-    /// Which suffix stays verbatim: up to the entry at which the budget is reached (`nearest`), or the largest
-    /// that fits (`fit`).
+    /// What stays verbatim: everything from the entry that reaches the budget (`nearest`), or only what fits (`fit`).
     pub cut_rule: CutRule,
-    /// How a conversation is serialized for a summarizer.
+    /// How a conversation is written for a summarizer.
     pub serialization: Serialization,
     /// How much of a tool result a summarizer sees, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
@@ -53,7 +53,8 @@ pub struct CompactionSettings {
     /// How much of a thinking block a summarizer sees, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub thinking_chars: usize,
-    /// The most that an extractive summary takes with its lists of files, in percent of the window, but at least 1000 tokens; at most a quarter of the threshold and half of what it replaces. Pins come on top.
+    /// The size of an extractive summary with its file lists, without pins, in percent of the window: at least 1000
+    /// tokens, at most a quarter of the threshold and half of what it replaces.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
     pub extractive_percent: f64,
     /// How many paths each file list in a summary names; the entry's details name all.
@@ -96,13 +97,13 @@ impl Default for CompactionSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct PruneSettings {
-    /// Whether old tool output is pruned before an automatic compaction is considered.
+    /// Whether old tool output is pruned before an automatic compaction.
     pub enabled: bool,
-    /// The newest tool output that is never pruned by age; at most a quarter of the threshold.
+    /// The newest tool output, in tokens, that is not pruned by age; at most a quarter of the threshold.
     pub protect_tokens: TokenCount,
-    /// The least that pruning must save in all, or it does nothing; at most an eighth of the threshold.
+    /// The tokens that pruning must save in all; at most an eighth of the threshold.
     pub minimum_savings: TokenCount,
-    /// The least that one tool result must hold to be pruned.
+    /// The tokens that a result must have to be pruned.
     pub minimum_tokens: TokenCount,
     /// Tools whose results are not pruned by age.
     pub protected_tools: Vec<String>,
@@ -128,9 +129,9 @@ impl Default for PruneSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct BranchSummarySettings {
-    /// Whether navigation offers a summary of the branch that is left.
+    /// Whether a move offers to summarize the branch that is left.
     pub enabled: bool,
-    /// Tokens of the window kept free for the prompt and the answer.
+    /// Tokens kept free for the prompt and the answer.
     pub reserve_tokens: TokenCount,
 }
 

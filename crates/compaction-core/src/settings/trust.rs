@@ -9,8 +9,8 @@ use session_model::tokens::TokenCount;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct LedgerSettings {
-    /// The most that the ledger takes, in percent of the window, but at least 500 tokens; 0 for no ledger. Never more than
-    /// a quarter of the threshold.
+    /// The size of the ledger in percent of the window: at least 500 tokens, at most a quarter of the threshold; 0
+    /// for none.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
     pub percent: f64,
 }
@@ -26,8 +26,7 @@ impl Default for LedgerSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct PinSettings {
-    /// The most tokens that all pins together take: 1% of the window and at least 1000 unless set. Never more than a
-    /// quarter of the threshold.
+    /// The tokens of all pins; unset: 1% of the window and at least 1000. At most a quarter of the threshold.
     pub max_tokens: Option<TokenCount>,
 }
 
@@ -36,17 +35,17 @@ pub struct PinSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RestoreSettings {
-    /// How many of the files touched last are brought back; 0 for none.
+    /// How many of the files touched last are restored; 0 for none.
     pub max_files: usize,
-    /// How many of the newest images are brought back; 0 for none.
+    /// How many of the newest images are restored; 0 for none.
     pub max_images: usize,
-    /// The most tokens of one file; a larger one is named only.
+    /// The most tokens of one file; a larger one is only named.
     pub tokens_per_file: TokenCount,
-    /// The most tokens of all that is brought back, with what frames it; what exceeds it is named only.
+    /// The most tokens of everything restored, with the text around it; the rest is only named.
     pub total_tokens: TokenCount,
-    /// Whether many images of tools in the context start a compaction below the threshold.
+    /// Whether many images of tools start a compaction below the threshold.
     pub image_trigger: bool,
-    /// How many images of tools start one.
+    /// How many images start one.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub image_trigger_count: usize,
 }

@@ -1,7 +1,7 @@
 //! What hooks are told as JSON: one table for command hooks, the documents and `hooks test`.
 
 #[cfg(feature = "schema")]
-mod reference;
+pub mod reference;
 mod samples;
 mod session;
 mod shape;
@@ -18,8 +18,6 @@ use crate::event::{
 use crate::hook::HookContext;
 use crate::point::HookPoint;
 
-#[cfg(feature = "schema")]
-pub use reference::reference;
 pub use samples::{SampleSession, Samples};
 pub(crate) use shape::Payload;
 
@@ -92,13 +90,13 @@ impl<'a> HookEvent<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Document<'a> {
-    /// The point, for one program that serves several.
+    /// The point.
     hook_point: &'static str,
-    /// The session's id.
+    /// The session.
     session_id: &'a str,
-    /// The session's file; null for one that is never written.
+    /// The session's file; null if it is never written.
     session_path: Option<String>,
-    /// The folder that is worked in; the hook runs there.
+    /// The working folder, in which the hook runs.
     cwd: String,
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(skip))]

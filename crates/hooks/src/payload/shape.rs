@@ -33,7 +33,7 @@ pub(crate) enum Payload<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionStart<'a> {
-    /// Entries that were there already.
+    /// Entries that it has already.
     entries: usize,
     /// The model, as `provider/model`.
     model: &'a str,
@@ -43,7 +43,7 @@ pub(crate) struct SessionStart<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionShutdown<'a> {
-    /// `end`, or `handoff` or `fork` when another session goes on.
+    /// `end`; `handoff` or `fork` when another session continues.
     reason: &'a str,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct SessionShutdown<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct BeforePrompt<'a> {
-    /// What the user says.
+    /// The message.
     text: &'a str,
-    /// The id that the message will have in the session.
+    /// The id of its future entry.
     entry_id: &'a str,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct BeforePrompt<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ToolCall<'a> {
-    /// The call's id.
+    /// The call.
     call_id: &'a str,
     /// The tool.
     tool: &'a str,
@@ -73,7 +73,7 @@ pub(crate) struct ToolCall<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ToolResult<'a> {
-    /// The call's id.
+    /// The call.
     call_id: &'a str,
     /// The tool.
     tool: &'a str,
@@ -81,7 +81,7 @@ pub(crate) struct ToolResult<'a> {
     arguments: &'a Value,
     /// Whether it failed.
     is_error: bool,
-    /// The text that the model sees, the first 100,000 bytes of it; what is left out is counted in a last line.
+    /// The first 100,000 bytes of what the model sees; a last line counts the rest.
     output: Cow<'a, str>,
 }
 
@@ -99,34 +99,33 @@ pub(crate) struct TurnEnd<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionBeforeCompact<'a> {
-    /// Why it runs: `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
+    /// `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
     reason: &'a str,
-    /// Whether the turn is asked again afterwards.
+    /// Whether the request is repeated afterwards.
     will_retry: bool,
-    /// What the user asked the summary to focus on.
+    /// What the summary should focus on.
     custom_instructions: Option<&'a str>,
-    /// How it would be done.
+    /// The strategy.
     strategy: &'a str,
     /// Tokens of the context now.
     tokens_before: u64,
-    /// The first entry that would stay verbatim; `null` where none would.
+    /// The first entry that would stay verbatim; null for none.
     first_kept_entry_id: Option<&'a str>,
-    /// The summary of the compaction before, without its file lists.
+    /// The previous summary, without its file lists.
     previous_summary: Option<&'a str>,
     /// Files that were only read.
     read_files: Vec<String>,
-    /// Files that were written or edited.
+    /// Files that were changed.
     modified_files: Vec<String>,
-    /// Ids of the entries that would be summarized.
+    /// Ids of entries to summarize.
     messages_to_summarize: Vec<&'a str>,
-    /// Ids of those at the beginning of a turn whose end stays; they are summarized as well.
+    /// Ids of the beginning of a split turn, to be summarized too.
     turn_prefix_messages: Vec<&'a str>,
-    /// Ids of the entries that would stay.
+    /// Ids of entries that would stay.
     kept: Vec<&'a str>,
-    /// The entries of the branch as they stand in the file, oldest first, from the first that the compaction
-    /// before left in the context.
+    /// The branch's entries as in the file, oldest first, from the first one that the previous compaction kept.
     branch_entries: Vec<Value>,
-    /// How many older entries of the branch are left out, and such as cannot be read.
+    /// The number of older or unreadable entries that are left out.
     branch_entries_left_out: usize,
 }
 
@@ -134,9 +133,9 @@ pub(crate) struct SessionBeforeCompact<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionCompacting<'a> {
-    /// The strategy: `context-full`, `restore` or `handoff`.
+    /// `context-full`, `restore` or `handoff`.
     strategy: &'a str,
-    /// The messages of the context, as they stand in session files.
+    /// The messages of the context, as in session files.
     messages: Vec<Value>,
 }
 
@@ -144,17 +143,16 @@ pub(crate) struct SessionCompacting<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionCompact<'a> {
-    /// The entry of the compaction, as it stands in the file.
+    /// The entry, as in the file.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, Value>"))]
     entry: &'a Value,
     /// Whether a hook supplied it.
     from_extension: bool,
     /// Why it ran.
     reason: &'a str,
-    /// The summary as it is stored: without what a model thought before it, and without what is added next to it in
-    /// the context.
+    /// The summary as stored.
     summary: &'a str,
-    /// Who started it: `manual`, else `auto`.
+    /// `manual` or `auto`.
     trigger: &'a str,
 }
 
@@ -166,9 +164,9 @@ pub(crate) struct SessionCompactFailed<'a> {
     reason: &'a str,
     /// What went wrong.
     error: Option<&'a str>,
-    /// Whether the user cancelled it; a hook that is against it is an error.
+    /// Whether the user cancelled it; a hook that blocks it is an error.
     aborted: bool,
-    /// Whether the turn is asked again all the same.
+    /// Whether the request is repeated nevertheless.
     will_retry: bool,
 }
 
@@ -176,17 +174,17 @@ pub(crate) struct SessionCompactFailed<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionBeforeTree {
-    /// The entry that was chosen; null for the place before all entries.
+    /// The chosen entry; null for before all entries.
     target: Option<String>,
-    /// Where the leaf stands.
+    /// The leaf.
     old_leaf: Option<String>,
-    /// The deepest entry that both branches have.
+    /// The deepest entry of both branches.
     common_ancestor: Option<String>,
     /// Whether the user wants a summary.
     user_wants_summary: bool,
-    /// Ids of the entries that are left behind, oldest first.
+    /// Ids of the entries that are left, oldest first.
     entries_to_summarize: Vec<String>,
-    /// These entries as they stand in the file, those aside that cannot be read.
+    /// The readable ones of these entries, as in the file.
     entries: Vec<Value>,
 }
 
@@ -194,11 +192,11 @@ pub(crate) struct SessionBeforeTree {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionTree<'a> {
-    /// Where the leaf stands now; null before all entries.
+    /// The new leaf; null before all entries.
     new_leaf: Option<&'a str>,
-    /// Where it stood.
+    /// The previous leaf.
     old_leaf: Option<&'a str>,
-    /// The entry of the summary, as it stands in the file.
+    /// The branch summary, as in the file.
     #[cfg_attr(
         feature = "schema",
         schemars(with = "Option<serde_json::Map<String, Value>>")

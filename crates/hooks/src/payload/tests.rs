@@ -162,20 +162,18 @@ fn a_long_output_is_told_to_a_bound() {
 mod reference {
     use super::*;
     use crate::command::HookAnswer;
-    use crate::payload::reference::{answers, reference};
+    use crate::payload::reference::points;
 
     #[test]
-    fn it_tells_every_point_and_every_member() {
-        let text = reference();
-        let session = SampleSession::default();
-        let samples = session.samples().unwrap();
-        for point in HookPoint::ALL {
-            let (_, part) = text.split_once(&format!("### `{point}`")).unwrap();
-            let part = part.split("\n### ").next().unwrap();
-            let payload = samples.event(point).unwrap().payload();
-            for key in payload.as_object().unwrap().keys() {
-                assert!(part.contains(&format!("| `{key}` |")), "{point} {key}");
-            }
+    fn it_has_every_point_every_member_and_an_example() {
+        let described = points();
+        let names: Vec<HookPoint> = described.iter().map(|point| point.point).collect();
+        assert_eq!(names, HookPoint::ALL);
+        for point in described {
+            assert!(!point.meaning.is_empty(), "{}", point.point);
+            let members = point.schema["properties"].as_object().unwrap();
+            let example = point.example.as_object().unwrap();
+            assert!(members.keys().eq(example.keys()), "{}", point.point);
         }
     }
 
@@ -184,11 +182,11 @@ mod reference {
         let session = SampleSession::default();
         let samples = session.samples().unwrap();
         let mut count = 0;
-        for point in HookPoint::ALL {
-            let event = samples.event(point).unwrap();
-            for (answer, _) in answers(point) {
+        for point in points() {
+            let event = samples.event(point.point).unwrap();
+            for (answer, _) in point.answers {
                 let read = HookAnswer::read(&event, answer.as_bytes()).unwrap();
-                assert_ne!(read, HookAnswer::nothing(point), "{answer}");
+                assert_ne!(read, HookAnswer::nothing(point.point), "{answer}");
                 count += 1;
             }
         }

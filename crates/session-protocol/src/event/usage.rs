@@ -5,10 +5,10 @@ use std::ops::AddAssign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Tokens that were billed.
+/// Billed tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
-    /// Prompt tokens that were not cached.
+    /// Uncached prompt tokens.
     pub input: u64,
     /// Tokens of answers.
     pub output: u64,

@@ -1,4 +1,4 @@
-//! What the store costs, beside what the database costs alone: `docs/explanation/many-machines.md` has the figures.
+//! What the store costs, beside what the database costs alone.
 //!
 //! `cargo test --release -p session-store-postgres --test store -- --ignored --nocapture measurements`
 
