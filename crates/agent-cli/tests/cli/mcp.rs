@@ -137,7 +137,7 @@ fn two_tools_are_offered_and_the_others_on_request() {
     assert_eq!(client.tools(), ["recall", "recall_read"]);
     assert_snapshot!(client.call("loss", &json!({})), @"error: there is no tool loss");
     let mut client = Client::initialized(&env, &["--all-tools"]);
-    assert_eq!(client.tools().len(), 8);
+    assert_eq!(client.tools().len(), 7);
     let mut client = Client::initialized(&env, &["--allow-write"]);
     assert_eq!(client.tools(), ["recall", "recall_read", "pins", "pin"]);
 }
