@@ -8,11 +8,12 @@ use session_model::EntryId;
 use session_model::tokens::{TokenCount, TokenCounter};
 
 use crate::outline::{Form, Outline, OutlineBudget, OutlineCounts};
+use crate::pins::Pin;
 use crate::prompts;
 
-/// Whose eyes a ledger is for.
+/// Who reads a ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LedgerReader {
+pub enum LedgerReader {
     /// The model that continues the session.
     Session,
     /// The model that continues in a new session, which cannot look up ids of this one.
@@ -56,6 +57,19 @@ impl LedgerBlock {
             "pinsLeftOut": self.pins_left_out,
         })
     }
+}
+
+/// Returns the block that follows a summary with pins that were set while it was written.
+pub fn ledger_of_pins(
+    pins: Vec<Pin>,
+    reader: LedgerReader,
+    counter: &dyn TokenCounter,
+) -> LedgerBlock {
+    let budget = OutlineBudget {
+        tokens: TokenCount::ZERO,
+        pins: TokenCount(u64::MAX),
+    };
+    Outline::of_pins(pins).ledger(reader, budget, counter)
 }
 
 impl Outline {

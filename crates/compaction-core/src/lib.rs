@@ -72,7 +72,7 @@ pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use files::{FileCalls, FileOps, with_whole_paths, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
-pub use ledger::LedgerBlock;
+pub use ledger::{LedgerBlock, LedgerReader, ledger_of_pins};
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, LossKind, LossReport, LostText, Missing,
     TotalLoss, loss_of_drafts, loss_report,

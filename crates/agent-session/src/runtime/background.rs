@@ -135,7 +135,8 @@ impl AgentSession {
     }
 
     /// Writes what a compaction brought, with the edit that takes away what failed.
-    pub(super) async fn write_entries(&mut self, entries: CompactionEntries) -> JobEnd {
+    pub(super) async fn write_entries(&mut self, mut entries: CompactionEntries) -> JobEnd {
+        self.keep_new_pins(&mut entries);
         let omission = self.turn.omission().filter(|_| entries.omits_failed);
         let mut drafts = Vec::from_iter(omission);
         let place = main_place(&entries.drafts).map(|place| drafts.len() + place);

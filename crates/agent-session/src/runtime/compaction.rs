@@ -1,5 +1,6 @@
 //! One compaction of a running session: strategies in their order, hooks, candidates; nothing is written here.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use compaction_core::undoable::Replaceable;
@@ -11,7 +12,9 @@ use compaction_core::{
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::CancellationToken;
 use session_model::json::RawJson;
-use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
+use session_model::{
+    EntryDraft, EntryId, Leaf, SessionContext, SessionPath, SessionTree, build_context,
+};
 use tokio::time::Instant;
 
 use crate::machine::JobEnd;
@@ -19,6 +22,7 @@ use crate::runtime::choices::Chosen;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
+use crate::runtime::pins::pinned_on;
 use crate::runtime::review::Review;
 use session_protocol::event::CompactionResult;
 use session_tools::restoring::{Disk, Stopped};
@@ -76,6 +80,8 @@ pub(super) struct HandoffDocument {
     pub report: ModelReport,
     /// What is told of it.
     pub result: CompactionResult,
+    /// What was pinned when it was planned.
+    pub pinned: BTreeSet<EntryId>,
 }
 
 /// The entries that carry out a compaction.
@@ -91,6 +97,8 @@ pub(super) struct CompactionEntries {
     pub omits_failed: bool,
     /// The compaction in whose place they are written.
     pub replaces: Option<Replaceable>,
+    /// What was pinned when it was planned.
+    pub pinned: BTreeSet<EntryId>,
 }
 
 /// Why a strategy brought nothing.
@@ -344,6 +352,7 @@ impl CompactionJob {
             frees_enough: self.target().is_none_or(|target| after <= target),
             omits_failed: self.will_retry,
             replaces: self.replaces.clone(),
+            pinned: pinned_on(&self.tree.path(self.leaf)),
         }))
     }
 

@@ -9,6 +9,7 @@ use session_model::{SessionContext, SessionPath};
 use crate::machine::JobEnd;
 use crate::runtime::compaction::{CompactionJob, CompactionOutput, HandoffDocument, author};
 use crate::runtime::jobs::ended;
+use crate::runtime::pins::pinned_on;
 use session_protocol::event::CompactionResult;
 use summarize::{Candidate, Fallback, HandoffJob, SummaryStep, handoff};
 
@@ -90,6 +91,7 @@ impl CompactionJob {
             ledger: ledger.details(),
             report,
             result,
+            pinned: pinned_on(path),
         })))
     }
 }

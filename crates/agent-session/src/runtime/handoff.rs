@@ -1,6 +1,6 @@
 //! What a compaction brought is written here: entries into this session, or a document into a new one.
 
-use compaction_core::{HANDOFF_MESSAGE, carry_pins};
+use compaction_core::{HANDOFF_MESSAGE, LedgerReader, carry_pins};
 use hooks::Notification;
 use serde_json::json;
 use session_model::json::RawJson;
@@ -10,6 +10,7 @@ use crate::machine::JobEnd;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionOutput, HandoffDocument, author};
 use crate::runtime::entries::leaf_name;
+use crate::runtime::pins::follow_with_pins;
 use session_protocol::event::SessionEvent;
 use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue};
 use summarize::{bill_in_details, seconds_in_details};
@@ -29,13 +30,16 @@ impl AgentSession {
     /// Begins the session that goes on from a document, and takes over what waits. The old session stays as it is.
     async fn hand_off(&mut self, document: HandoffDocument) -> Result<(), StoreError> {
         let HandoffDocument {
-            text,
+            mut text,
             ledger,
             report,
-            result,
+            mut result,
+            pinned,
         } = document;
         // Nothing that was said may stay behind unwritten.
         self.append(Vec::new()).await?;
+        let new_pins = self.pins_without(&pinned);
+        follow_with_pins(&mut text, &mut result, new_pins, LedgerReader::NextSession);
         let details = json!({
             "parentSession": self.store.id(),
             "parentLeaf": leaf_name(&*self.store),

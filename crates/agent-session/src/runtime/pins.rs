@@ -1,12 +1,19 @@
 //! What the user of a running session pins, and what is pinned.
 
-use compaction_core::{PinError, PinTarget, Pins, Profile};
-use session_model::{EntryDraft, EntryId};
+use std::collections::BTreeSet;
+
+use compaction_core::{
+    LedgerReader, Pin, PinError, PinTarget, Pins, Profile, ledger_of_pins, pins_of,
+};
+use serde_json::json;
+use session_model::{EntryDraft, EntryId, EntryKind, FirstKept, SessionPath};
 
 use crate::machine::State;
 use crate::runtime::AgentSession;
-use session_protocol::event::SessionEvent;
+use crate::runtime::compaction::CompactionEntries;
+use session_protocol::event::{CompactionResult, SessionEvent};
 use session_protocol::{PinReport, Pinned, PinsReport, Refusal, RefusalKind, Unpinned};
+use summarize::{add_details, summary_draft};
 
 impl AgentSession {
     /// Keeps something verbatim from now on, where there is room for it.
@@ -93,10 +100,67 @@ impl AgentSession {
         }
     }
 
+    /// Returns what is pinned and is not among these.
+    pub(super) fn pins_without(&self, known: &BTreeSet<EntryId>) -> Vec<Pin> {
+        let mut pins = pins_of(&self.path());
+        pins.retain(|pin| !known.contains(&pin.entry_id));
+        pins
+    }
+
+    /// Keeps what was pinned while a compaction ran: whole where it stays in context, else behind the summary.
+    pub(super) fn keep_new_pins(&self, entries: &mut CompactionEntries) {
+        let mut pins = self.pins_without(&entries.pinned);
+        let edits = entries.drafts.len();
+        entries.drafts.retain(|draft| match draft {
+            EntryDraft::ContextEdit(edit) => pins.iter().all(|pin| pin.entry_id != edit.target),
+            _ => true,
+        });
+        let result = &mut entries.result;
+        result.shortened_entries -= (edits - entries.drafts.len()).min(result.shortened_entries);
+        let Some(EntryDraft::Compaction(compaction)) = summary_draft(&mut entries.drafts) else {
+            return;
+        };
+        let path = self.path();
+        let first = match &compaction.first_kept {
+            FirstKept::Entry(first) => path.place_of(first),
+            _ => None,
+        };
+        pins.retain(|pin| {
+            let place = path.place_of(&pin.entry_id);
+            let is_message = place
+                .is_some_and(|place| path.tree().kind(path.entries()[place]) != EntryKind::Custom);
+            !is_message || place < first || first.is_none()
+        });
+        follow_with_pins(&mut compaction.summary, result, pins, LedgerReader::Session);
+        let after = json!(result.tokens_after);
+        if let Some(draft) = summary_draft(&mut entries.drafts) {
+            add_details(draft, &[("estimatedTokensAfter", after)]);
+        }
+    }
+
     async fn write_pin(&mut self, draft: EntryDraft) -> Result<Option<EntryId>, Refusal> {
         let ids = self.append(vec![draft.into()]).await?;
         Ok(ids.into_iter().next())
     }
+}
+
+/// Returns the ids of what is pinned on a path.
+pub(super) fn pinned_on(path: &SessionPath<'_>) -> BTreeSet<EntryId> {
+    pins_of(path).into_iter().map(|pin| pin.entry_id).collect()
+}
+
+/// Puts pins behind a summary, and counts them.
+pub(super) fn follow_with_pins(
+    summary: &mut String,
+    result: &mut CompactionResult,
+    pins: Vec<Pin>,
+    reader: LedgerReader,
+) {
+    let block = ledger_of_pins(pins, reader, Profile::Own.counter());
+    summary.push_str(&block.text);
+    result.summary = Some(summary.clone());
+    result.tokens_after += block.tokens.0;
+    result.ledger_tokens += block.tokens.0;
 }
 
 fn refused(error: &PinError) -> Refusal {

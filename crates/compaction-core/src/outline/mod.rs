@@ -137,6 +137,14 @@ impl Outline {
         outline
     }
 
+    /// Returns the outline of pins alone, the oldest first.
+    pub(crate) fn of_pins(pins: Vec<Pin>) -> Self {
+        Self {
+            pins: pins.into_iter().rev().collect(),
+            ..Self::default()
+        }
+    }
+
     /// Returns the outline of messages, oldest first; only entries for which `is_shown` returns true are shown. The others
     /// still count for what a later run settles.
     pub(crate) fn of_messages(

@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use compaction_core::undoable::Whose;
-use session_protocol::{Ask, Call, PinsReport, Reply};
+use session_protocol::{Ask, Call, CompactionRequest, PinsReport, Reply};
 
 fn text(text: &str) -> Command {
     Command::Pin(PinTarget::Text(text.to_owned()))
@@ -188,6 +188,81 @@ fn a_copy_and_the_session_of_a_handoff_have_the_pins() {
         assert_eq!(texts(&pins(&mut life).await), texts(&before));
         life.command_and(Command::Handoff { focus: None }).await;
         assert_eq!(texts(&pins(&mut life).await), texts(&before));
+        life.close().await;
+    });
+}
+
+/// Pins a text and an entry that leaves the context.
+async fn pin_two(life: &mut Life<'_>) {
+    for command in [text("never push to main"), entry("e1")] {
+        call(life, Ask::Do(command)).await.unwrap();
+    }
+}
+
+#[track_caller]
+fn has_both(summary: &str) {
+    let pins = ["> never push to main", "> #1 lorem"];
+    assert!(pins.iter().all(|pin| summary.contains(pin)), "{summary}");
+}
+
+#[test]
+fn what_is_pinned_while_a_summary_is_written_is_in_it() {
+    run(async {
+        let script = [summary("## Goal\nall of it"), answer("on")].concat();
+        let harness = Harness::new(&script).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:600");
+        life.send(Command::Compact(CompactionRequest {
+            review: true,
+            ..CompactionRequest::default()
+        }));
+        life.until(|event| matches!(event, SessionEvent::CompactionReview { .. }))
+            .await;
+        pin_two(&mut life).await;
+        life.command_and(Command::Review { summary: None }).await;
+        has_both(life.result().summary.as_deref().unwrap());
+        life.ask("go on").await;
+        let asked = harness.asked.lock().unwrap().last().cloned().unwrap();
+        has_both(&asked.messages[0].content().joined_text(""));
+        life.close().await;
+    });
+}
+
+#[test]
+fn what_is_pinned_while_a_handoff_is_written_is_in_its_document() {
+    run(async {
+        let harness = Harness::new("");
+        let mut life = harness.open_session("u:300 a:600 u:300 a:600");
+        life.send(Command::Handoff { focus: None });
+        pin_two(&mut life).await;
+        life.until(|event| matches!(event, SessionEvent::SessionSwitch { .. }))
+            .await;
+        life.rest().await;
+        has_both(life.result().summary.as_deref().unwrap());
+        life.close().await;
+    });
+}
+
+#[test]
+fn an_output_that_is_pinned_while_a_compaction_shortens_it_stays_whole() {
+    run(async {
+        let mut harness = Harness::new("").compaction(json!({ "strategy": "prune-only" }));
+        let prune = &mut harness.settings.compaction.prune;
+        (prune.protect_tokens, prune.minimum_savings) = (TokenCount(100), TokenCount(10));
+        let mut life = harness.open_session(
+            "u:10 call:c1:10 res:c1:900 a:10 u:10 call:c2:10 res:c2:900 a:10 u:10 call:c3:10 res:c3:900 a:10",
+        );
+        life.send(compact());
+        call(&mut life, Ask::Do(entry("e3"))).await.unwrap();
+        life.rest().await;
+        let session = SessionFile::open(life.path()).unwrap();
+        let edited = session.tree().indices().filter_map(|index| {
+            match session.tree().entry(index).unwrap().body {
+                EntryBody::ContextEdit { target, .. } => Some(target.to_string()),
+                _ => None,
+            }
+        });
+        assert_eq!(edited.collect::<Vec<_>>(), ["e7", "e11"]);
+        assert_eq!(life.result().shortened_entries, 2);
         life.close().await;
     });
 }
