@@ -253,8 +253,10 @@ impl SummaryAnswer {
 /// Of what a summary replaces, the part that it must have at least: a model that answers "done" has not summarized.
 const LEAST_PART: u64 = 1000;
 
-/// No summary is too short that has as many tokens as the headings and a sentence take.
+/// No summary is too short that has as many tokens as the headings and a sentence take; from so many replaced tokens on,
+/// none has fewer.
 const LEAST_MOST: TokenCount = TokenCount(40);
+const MUCH: TokenCount = TokenCount(8000);
 
 /// Fails for a model's summary that says almost nothing about the `replaced` tokens that it stands for.
 ///
@@ -262,7 +264,10 @@ const LEAST_MOST: TokenCount = TokenCount(40);
 ///
 /// [`AnswerError::TooShort`].
 pub fn check_length(tokens: TokenCount, replaced: TokenCount) -> Result<(), AnswerError> {
-    let least = replaced.scaled(1, LEAST_PART).min(LEAST_MOST);
+    let least = match replaced >= MUCH {
+        true => LEAST_MOST,
+        false => replaced.scaled(1, LEAST_PART),
+    };
     match tokens < least {
         true => Err(AnswerError::TooShort {
             tokens,
@@ -344,15 +349,16 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_has_a_thousandth_of_what_it_replaces_or_40_tokens() {
+    fn a_summary_has_a_thousandth_of_what_it_replaces_or_40_tokens_for_much() {
         let check = |tokens, replaced| {
             let checked = check_length(TokenCount(tokens), TokenCount(replaced));
             checked.map_err(|error| error.to_string())
         };
         assert_eq!(check(1, 1999), Ok(()));
-        let short = "the summary has 5 tokens for 10000 that it replaces; at least 10 are needed";
-        assert_eq!(check(5, 10_000), Err(short.to_owned()));
-        assert_eq!(check(10, 10_000), Ok(()));
+        let short = "the summary has 2 tokens for 3000 that it replaces; at least 3 are needed";
+        assert_eq!(check(2, 3_000), Err(short.to_owned()));
+        let short = "the summary has 13 tokens for 13000 that it replaces; at least 40 are needed";
+        assert_eq!(check(13, 13_000), Err(short.to_owned()));
         assert_eq!(check(40, 1_000_000), Ok(()));
     }
 }
