@@ -214,7 +214,7 @@ impl PrunePlan {
             .into_iter()
             .chain(pruned)
             .collect();
-        PlanHash::of(parts.iter().map(String::as_str))
+        PlanHash::of(parts)
     }
 }
 

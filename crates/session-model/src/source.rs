@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::message::AgentMessage;
 use crate::timestamp::Timestamp;
@@ -51,6 +52,7 @@ pub enum SourceError {
 #[derive(Debug, Default)]
 pub struct ReadMeter {
     read: AtomicU64,
+    step: Mutex<&'static str>,
     is_stopped: AtomicBool,
 }
 
@@ -60,14 +62,26 @@ impl ReadMeter {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Returns how far work is that reads `entries` entries once, or again and again.
+    /// Says what is done from now on, and counts from zero.
+    pub fn begin(&self, step: &'static str) {
+        *self.step.lock().unwrap_or_else(PoisonError::into_inner) = step;
+        self.read.store(0, Ordering::Relaxed);
+    }
+
+    /// Returns the step, and how far work is that reads `entries` entries once, or again and again.
     pub fn how_far(&self, entries: usize) -> String {
         let (read, all) = (self.count(), entries.max(1) as u64);
+        let step = *self.step.lock().unwrap_or_else(PoisonError::into_inner);
         let percent = read % all * 100 / all;
-        match (read / all, percent) {
+        let read = match (read / all, percent) {
+            (0, 0) if !step.is_empty() => return step.to_owned(),
             (0, _) => format!("{percent}% of {entries} entries"),
             (_, 0) => format!("all {entries} entries read"),
             (times, _) => format!("{percent}% of {entries} entries, pass {}", times + 1),
+        };
+        match step {
+            "" => read,
+            step => format!("{step}, {read}"),
         }
     }
 
@@ -177,6 +191,9 @@ mod tests {
         assert_eq!(read(1), "25% of 4 entries");
         assert_eq!(read(3), "all 4 entries read");
         assert_eq!(read(2), "50% of 4 entries, pass 2");
+        tree.meter().begin("counting tokens");
+        assert_eq!(tree.meter().how_far(4), "counting tokens");
+        assert_eq!(read(2), "counting tokens, 50% of 4 entries");
         let first = tree.indices().next().unwrap();
         tree.meter().stop();
         assert!(tree.entry(first).is_err() && tree.source_failure().is_none());

@@ -21,8 +21,8 @@ use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs, WindowArgs};
-use crate::ui;
 use crate::ui::edits::Edits;
+use crate::ui::{self, progress};
 use session_protocol::Snapshot;
 use session_protocol::settings::SessionCompaction;
 use summarize::ModelReport;
@@ -166,7 +166,11 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         let passed = passed_over(strategy, &planned);
         Ok(((planned, found), passed))
     })?;
-    let mut document = planning.document(&planned, &found)?;
+    // The document holds every request twice.
+    let mut document = match global.json {
+        true => planning.document(&planned, &found)?,
+        false => Value::Null,
+    };
     let diagnostics = all_diagnostics(&session.decoded.diagnostics, &context);
     document["diagnostics"] = json!(diagnostics);
     document["passed_over"] = json!(order.passed);
@@ -178,6 +182,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             Outcome::nothing_to_do(reason, document)
         }
         Planned::Compaction(plan) => {
+            progress::step("comparing the summary with what leaves the context");
             let extractive = plan.extractive();
             document["extractive"] = match &extractive {
                 Ok(applied) => {

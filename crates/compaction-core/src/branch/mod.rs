@@ -414,7 +414,7 @@ impl BranchPlan {
         parts.extend(self.new_leaf.iter().map(ToString::to_string));
         parts.extend(self.requests().iter().map(|request| request.prompt(None)));
         parts.extend(Some(self.ledger.text.clone()).filter(|text| !text.is_empty()));
-        PlanHash::of(parts.iter().map(String::as_str))
+        PlanHash::of(parts)
     }
 }
 

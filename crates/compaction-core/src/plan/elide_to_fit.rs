@@ -165,7 +165,7 @@ impl ElisionPlan {
         let lead = ["elision plan 1".to_owned(), self.leaf.to_string()];
         let edits = self.elisions.iter().map(Elision::text);
         let parts: Vec<String> = lead.into_iter().chain(edits).collect();
-        PlanHash::of(parts.iter().map(String::as_str))
+        PlanHash::of(parts)
     }
 }
 

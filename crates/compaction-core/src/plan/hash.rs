@@ -16,9 +16,10 @@ pub struct PlanHash(String);
 
 impl PlanHash {
     /// Returns the hash of `parts`, each delimited by its length.
-    pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn of(parts: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
+            let part = part.as_ref();
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         }
@@ -94,11 +95,14 @@ impl CompactionPlan {
         parts.extend(self.files.read_files());
         parts.push(String::new());
         parts.extend(self.files.modified_files());
-        for request in self.requests() {
-            parts.push(request.system.clone());
-            parts.push(request.prompt(None));
-            parts.push(request.max_output.to_string());
-        }
-        PlanHash::of(parts.iter().map(String::as_str))
+        let requests = self.requests().iter();
+        let requests = requests.flat_map(|request| {
+            [
+                request.system.clone(),
+                request.prompt(None),
+                request.max_output.to_string(),
+            ]
+        });
+        PlanHash::of(parts.into_iter().chain(requests))
     }
 }

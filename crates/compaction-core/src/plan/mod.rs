@@ -172,6 +172,8 @@ pub fn plan_for_context(
     let rules = options.profile.rules();
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
+    let begin = |step| path.tree().meter().begin(step);
+    begin("counting tokens");
     let counts = message_counts(context, counter);
     let measure = measure_counted(path, context, options.profile, &counts);
     let threshold = threshold(options.window, settings, &rules);
@@ -279,6 +281,7 @@ pub fn plan_for_context(
         focus: trigger.focus().map(str::to_owned),
         halvings: 0,
     };
+    begin("dividing the conversation into requests");
     let asked = RequestSet::new(sources, shared, counter)?;
 
     let folder = path.tree().header().map_or("", |header| &header.cwd);
@@ -299,6 +302,7 @@ pub fn plan_for_context(
     let cut_off = oversized.iter().map(|(_, elision)| elision.saved);
     let gone: TokenCount = gone.chain(cut_off).sum();
     let carried = carried.map(String::as_str);
+    begin("writing the outline");
     let (outline, ledger_budget) = match options.profile {
         Profile::Own => (
             Outline::of(path, context, cut.first_kept()),

@@ -1,5 +1,7 @@
 //! The requests of a plan: caps, folding to the summarizer's window, and shrinking.
 
+use std::borrow::Cow;
+
 use crate::fold::fold;
 use crate::plan::options::{HookInput, SummarizerLimits};
 use crate::prompts;
@@ -148,14 +150,16 @@ fn source_requests(
         Some(summary) => Carried::Summary(summary.clone()),
         None => Carried::Nothing,
     };
-    let mut parts = request_source.parts.clone();
+    let mut parts = Cow::Borrowed(request_source.parts.as_slice());
     let conversations = if shared.folds {
         let fixed = fixed_tokens(request_source, shared, counter);
         // A carried summary that takes half the window is read as part of the record instead.
         if let Carried::Summary(summary) = &carried
             && counter.text(summary) > shared.limits.window.scaled(1, 2)
         {
-            parts.insert(0, format!("[Earlier summary]: {}", escape(summary)));
+            parts
+                .to_mut()
+                .insert(0, format!("[Earlier summary]: {}", escape(summary)));
             carried = Carried::Nothing;
         }
         let first = match &carried {
@@ -168,6 +172,7 @@ fn source_requests(
             require(shared, whole)?;
             one
         } else {
+            drop(one);
             // Later parts carry an answer of any size up to the cap.
             let each = budget(shared, fixed + first.max(request_source.max_output));
             require(shared, each)?;
