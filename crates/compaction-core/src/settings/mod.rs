@@ -50,8 +50,7 @@ pub struct CompactionSettings {
     /// How much of one tool argument a summarizer sees, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub tool_argument_chars: usize,
-    /// How much of a thinking block a summarizer sees, in UTF-16 code units.
-    #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
+    /// How much of a thinking block a summarizer sees, in UTF-16 code units; 0 leaves thinking out.
     pub thinking_chars: usize,
     /// The size of an extractive summary with its file lists, without pins, in percent of the window: at least 1000
     /// tokens, at most a quarter of the threshold and half of what it replaces.
@@ -210,7 +209,6 @@ impl Settings {
                 "compaction.toolArgumentChars",
                 compaction.tool_argument_chars,
             ),
-            ("compaction.thinkingChars", compaction.thinking_chars),
         ];
         for (key, value) in bounded {
             if value < 16 {
