@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use crate::file_layer::AppendFile;
+use crate::lock::SessionLock;
 
 /// When an append is forced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -134,9 +135,17 @@ impl<T: Send + 'static> OffThread<T> {
 pub(crate) type Syncing = OffThread<io::Result<Written>>;
 
 impl Syncing {
-    /// Forces lines to the disk, or takes them back, without holding up the caller's thread.
-    pub(crate) async fn sync(&mut self, mut written: Written) -> io::Result<Written> {
-        self.run(move || written.sync().map(|()| written)).await?
+    /// Forces lines to the disk, or takes them back, without holding up the caller's thread; the lock is held meanwhile.
+    pub(crate) async fn sync(
+        &mut self,
+        mut written: Written,
+        lock: SessionLock,
+    ) -> io::Result<Written> {
+        let sync = move || {
+            let _lock = lock;
+            written.sync().map(|()| written)
+        };
+        self.run(sync).await?
     }
 }
 

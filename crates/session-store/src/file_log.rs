@@ -90,24 +90,25 @@ impl FileLog {
     }
 
     /// Takes the lock where that was not done yet, and makes the folder for it; otherwise checks that it is still held.
-    fn hold_lock(&mut self) -> Result<(), StoreError> {
+    fn hold_lock(&mut self) -> Result<SessionLock, StoreError> {
         let path = self.locator.as_path();
-        match &mut self.place {
-            Place::Persisted { writer, .. } => writer.check_lock(),
+        let lock = match &mut self.place {
+            Place::Persisted { writer, .. } => &writer.lock,
             Place::Unpersisted {
                 lock: Some(lock), ..
-            } => lock.check(path),
+            } => lock,
             Place::Unpersisted { lock, .. } => {
                 make_folder(folder_of(path))?;
-                *lock = Some(SessionLock::acquire_unpersisted(path)?);
-                Ok(())
+                lock.insert(SessionLock::acquire_unpersisted(path)?)
             }
-        }
+        };
+        lock.check(path)?;
+        Ok(lock.clone())
     }
 
     /// Writes lines to the pending file.
     async fn write_pending(&mut self, lines: &[String]) -> Result<(), StoreError> {
-        self.hold_lock()?;
+        let lock = self.hold_lock()?;
         let before = match &self.place {
             _ if self.pending.exists() => Vec::new(),
             Place::Unpersisted { log, .. } => log.to_lines(),
@@ -117,7 +118,7 @@ impl FileLog {
                 vec![Note::Of(id.unwrap_or_default()).line()]
             }
         };
-        self.pending.write(before, lines, self.policy).await
+        self.pending.write(before, lines, self.policy, lock).await
     }
 
     /// Sets when lines are forced to the disk.
@@ -164,7 +165,7 @@ impl FileLog {
 
     /// Writes the session's file with all that there was, and `lines`. After an error it is still unpersisted.
     async fn persist_with(&mut self, lines: &[String]) -> Result<(), StoreError> {
-        self.hold_lock()?;
+        let lock = self.hold_lock()?;
         let path = self.path().to_owned();
         let Place::Unpersisted { log, .. } = &self.place else {
             return Ok(());
@@ -175,7 +176,10 @@ impl FileLog {
             bytes.push(b'\n');
         }
         let (to, files) = (path.clone(), self.files.clone());
-        let create = move || create_session(&to, &bytes, &*files);
+        let create = move || {
+            let _lock = lock;
+            create_session(&to, &bytes, &*files)
+        };
         let session = match self.policy {
             SyncPolicy::Always | SyncPolicy::Interval => {
                 let created = self.creating.run(create).await;

@@ -3,18 +3,22 @@
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Advice, StoreError};
 use crate::new_file::folder_of;
 use crate::sidecars::lock_path;
 
-/// A held lock; dropping it gives it back and removes its file.
+/// A held lock; dropping its last clone gives it back and removes its file.
 ///
 /// The lock stands on a file of its own, because a session that is replaced
 /// (by `migrate`) is another file afterwards, and a lock on the old one would
 /// protect nothing. Readers never lock.
+#[derive(Debug, Clone)]
+pub struct SessionLock(Arc<Held>);
+
 #[derive(Debug)]
-pub struct SessionLock {
+struct Held {
     file: File,
     path: PathBuf,
 }
@@ -45,29 +49,39 @@ impl SessionLock {
     }
 
     /// Returns the process that says it holds the lock of `session`, without a look at the lock itself,
-    /// which would take it for a moment. On systems that list processes, one that is gone holds nothing.
+    /// which would take it for a moment. On systems that list processes, one that is gone holds nothing, nor does one
+    /// that has the number of an earlier one: the lock is not among its open files, where those are shown.
     pub fn holder(session: &Path) -> Option<u32> {
         let session = std::fs::canonicalize(session)
             .or_else(|_| canonical_unpersisted(session))
             .ok()?;
-        let held = content(&Self::path_for(&session))?;
-        let pid = std::str::from_utf8(&held).ok()?.trim().parse().ok()?;
+        let path = Self::path_for(&session);
+        let held = content(&path)?;
+        let pid: u32 = std::str::from_utf8(&held).ok()?.trim().parse().ok()?;
         let processes = Path::new("/proc");
-        let gone =
-            processes.join("self").exists() && !processes.join(u32::to_string(&pid)).exists();
-        (!gone).then_some(pid)
+        if !processes.join("self").exists() {
+            return Some(pid);
+        }
+        let process = processes.join(pid.to_string());
+        let is_open = match std::fs::read_dir(process.join("fd")) {
+            Ok(open) => open
+                .flatten()
+                .any(|open| std::fs::read_link(open.path()).is_ok_and(|name| name == path)),
+            Err(_) => process.exists(),
+        };
+        is_open.then_some(pid)
     }
 
     /// Checks that the lock is still the file at its path. Where another file took its place, whoever locked that
     /// one may write `session` too.
     pub(crate) fn check(&self, session: &Path) -> Result<(), StoreError> {
-        match same_file(&self.file, &self.path) {
+        match same_file(&self.0.file, &self.0.path) {
             Ok(true) => Ok(()),
             Ok(false) | Err(_) => Err(StoreError::session(
                 session,
                 format!(
                     "its lock {} was replaced or removed while the session was open, so another program may write it; nothing was written; open the session again",
-                    self.path.display()
+                    self.0.path.display()
                 ),
             )),
         }
@@ -101,12 +115,11 @@ impl SessionLock {
             if !is_ours(&file, &path).map_err(|error| StoreError::io("examine", &path, error))? {
                 continue;
             }
-            let mut lock = Self { file, path };
             let pid = std::process::id().to_string();
             // The pid only serves messages.
-            let _ = lock.file.set_len(0);
-            let _ = lock.file.write_all(pid.as_bytes());
-            return Ok(lock);
+            let _ = file.set_len(0);
+            let _ = (&file).write_all(pid.as_bytes());
+            return Ok(Self(Arc::new(Held { file, path })));
         }
         let reason = format!(
             "other programs remove its lock {} again and again; try again when they are done",
@@ -195,7 +208,7 @@ fn is_same(_: &Metadata, _: &Metadata) -> bool {
     true
 }
 
-impl Drop for SessionLock {
+impl Drop for Held {
     fn drop(&mut self) {
         // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file. Another file in
         // its place is somebody else's.

@@ -17,6 +17,7 @@ use crate::append::{AppendError, OffThread, SyncPolicy, Syncing, Written};
 use crate::error::StoreError;
 use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
+use crate::lock::SessionLock;
 use crate::new_file::{folder_of, sync_folder};
 use crate::queue::Queued;
 use crate::sidecars::PENDING;
@@ -189,6 +190,7 @@ impl Pending {
         before: Vec<String>,
         lines: &[String],
         policy: SyncPolicy,
+        lock: SessionLock,
     ) -> Result<(), StoreError> {
         self.settle().await;
         let path = &self.path;
@@ -206,9 +208,11 @@ impl Pending {
                 Err(AppendError::Changed)
             }
             // What waits is all that there is of it, so no interval is waited for.
-            Ok(written) if policy != SyncPolicy::Never => {
-                self.syncing.sync(written).await.map_err(AppendError::Io)
-            }
+            Ok(written) if policy != SyncPolicy::Never => self
+                .syncing
+                .sync(written, lock)
+                .await
+                .map_err(AppendError::Io),
             written => written,
         };
         match written {

@@ -24,7 +24,7 @@ pub(crate) struct SessionWriter {
     pub(crate) session: SessionFile,
     clock: SyncClock,
     syncing: Syncing,
-    lock: SessionLock,
+    pub(crate) lock: SessionLock,
     files: Arc<dyn FileLayer>,
 }
 
@@ -81,7 +81,7 @@ impl SessionWriter {
                 continue;
             };
             if self.clock.due(at) == SyncPolicy::Always {
-                let synced = self.syncing.sync(written).await;
+                let synced = self.syncing.sync(written, self.lock.clone()).await;
                 written = synced.map_err(|error| self.failed(error))?;
             }
             return self.take_in(&written, at, lines);

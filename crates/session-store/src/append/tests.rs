@@ -1,11 +1,15 @@
 //! Appends that fail halfway, and when they are synced.
 
+use std::future::poll_fn;
 use std::io;
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use super::{AppendError, INTERVAL, SyncClock, SyncPolicy, Written};
+use super::{AppendError, INTERVAL, SyncClock, SyncPolicy, Syncing, Written};
 use crate::file_layer::AppendFile;
+use crate::lock::SessionLock;
 
 /// A file in memory that writes at most `room` more bytes and may fail to sync.
 #[derive(Clone)]
@@ -14,6 +18,8 @@ struct Faulty {
     room: usize,
     syncs: bool,
     fails_when_full: bool,
+    /// A sync waits for this.
+    released: Option<Arc<Mutex<Receiver<()>>>>,
 }
 
 impl AppendFile for Faulty {
@@ -38,6 +44,9 @@ impl AppendFile for Faulty {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        if let Some(released) = &self.released {
+            released.lock().unwrap().recv().unwrap();
+        }
         match self.syncs {
             true => Ok(()),
             false => Err(io::Error::other("the disk is gone")),
@@ -57,6 +66,7 @@ impl Faulty {
             room,
             syncs: true,
             fails_when_full: false,
+            released: None,
         }
     }
 
@@ -138,4 +148,32 @@ fn an_interval_syncs_once_a_second_and_knows_what_waits() {
     let later = start + 10 * INTERVAL;
     clock.written(later, clock.due(later));
     assert!(!clock.waits(), "nobody asked for a sync");
+}
+
+#[test]
+fn a_sync_that_its_caller_left_holds_the_lock_until_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("s.jsonl");
+    std::fs::write(&session, "").unwrap();
+    let (release, released) = channel();
+    let file = Faulty {
+        released: Some(Arc::new(Mutex::new(released))),
+        ..Faulty::of(b"", 100)
+    };
+    let lines = ["x".to_owned()];
+    let written = Written::append(Box::new(file), 0, true, &lines).unwrap();
+    let mut syncing = Syncing::default();
+    let lock = SessionLock::acquire(&session).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut sync = Box::pin(syncing.sync(written, lock));
+    let polled = poll_fn(|context| Poll::Ready(sync.as_mut().poll(context)));
+    assert!(runtime.block_on(polled).is_pending());
+    drop(sync);
+    SessionLock::acquire(&session).expect_err("the sync may still cut the file");
+    release.send(()).unwrap();
+    let ended = runtime.block_on(syncing.abandoned());
+    ended.unwrap().unwrap().unwrap();
+    SessionLock::acquire(&session).unwrap();
 }
