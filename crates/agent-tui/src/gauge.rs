@@ -16,6 +16,23 @@ pub struct ContextFigures {
     pub estimated: bool,
 }
 
+/// What follows a figure that the provider counted; `~` precedes one that is estimated, as all figures of cards are.
+const BILLED: &str = " billed";
+
+/// From so many columns on there is room for it.
+const WIDE: usize = 72;
+
+impl ContextFigures {
+    /// Returns how much is used, and who counted.
+    pub fn used(&self) -> String {
+        let used = tokens(TokenCount(self.tokens));
+        match self.estimated {
+            true => format!("~{used}"),
+            false => format!("{used}{BILLED}"),
+        }
+    }
+}
+
 /// The bar of the context.
 #[derive(Debug, Clone, Copy)]
 pub struct Gauge {
@@ -48,13 +65,15 @@ impl Gauge {
         format!("[{row}]")
     }
 
-    /// Returns the figures: how much is used, and how much is left until compaction.
-    pub fn words(&self) -> String {
-        let about = if self.figures.estimated { "~" } else { "" };
-        let used = tokens(TokenCount(self.figures.tokens));
-        format!("{about}{used}  {}", self.left())
-            .trim_end()
-            .to_owned()
+    /// Returns the figures: how much is used, and how much is left until compaction; in few columns without saying who
+    /// counted.
+    pub fn words(&self, width: usize) -> String {
+        let used = self.figures.used();
+        let used = match width {
+            0..WIDE => used.trim_end_matches(BILLED),
+            _ => &used,
+        };
+        format!("{used}  {}", self.left()).trim_end().to_owned()
     }
 
     /// Returns how much is left until compaction, or how far it is past it.

@@ -1,6 +1,5 @@
 //! The status line: the folder, the model, the cost, and how far it is to the next compaction.
 
-use compaction_core::TokenCount;
 use ratatui::text::{Line, Span};
 use session_text::tokens;
 
@@ -37,8 +36,8 @@ pub fn line(state: &State, width: usize) -> Line<'static> {
     let model = safe_line(&state.session.model);
     let path = short_folder(&state.session.cwd, state.setup.home.as_deref());
     let words = match (&gauge, state.context) {
-        (Some(gauge), _) => gauge.words(),
-        (None, Some(context)) => tokens(TokenCount(context.tokens)),
+        (Some(gauge), _) => gauge.words(width),
+        (None, Some(context)) => context.used(),
         (None, None) => String::new(),
     };
     let fixed = columns(&words) + columns(&work) + 4;

@@ -31,7 +31,7 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
        arrows or a letter, then enter   esc stops the turn
 
     >
-    ~/parser  openai/gpt-5.4  $0.06  [==========....!.....]  31.8k  11.8k left  asks
+    openai/gpt-5.4  $0.06  [==========....!.....]  31.8k billed  11.8k left  asks
     ");
     bench.type_text("y");
     bench.key(KeyCode::Enter);
@@ -52,7 +52,7 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
     bench.type_text("and hurry");
     bench.key(KeyCode::Enter);
     bench.event(json!({"type": "queued", "id": "m2", "text": "and hurry", "delivery": "steer"}));
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     ~~~
 
     > bash cargo test  3s
@@ -64,7 +64,7 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
     > and hurry  next, alt+up edits
 
     > type to steer, alt+enter sends after this turn, esc stops
-    ~/parser  openai/gpt-5.4  $0.06  [==========....!.....]  31.8k  11.8k left  4s
+    ~/parser  openai/gpt-5.4  $0.06  [=======...!....]  31.8k billed  11.8k left  4s
     ");
     insta::assert_snapshot!(bench.asked(), @r#"Ask(Message("and hurry"), Do(Prompt { prompt: Prompt { text: "and hurry", images: [] }, delivery: Steer }))"#);
     bench.events(&[
@@ -76,7 +76,7 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
         json!({"type": "turn_end", "end": "done", "error": null}),
         json!({"type": "idle", "waiting": 0}),
     ]);
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     x bash cargo test  exit 101  3.4s
         test failed: 1h30m
 
@@ -92,7 +92,7 @@ fn a_turn_is_printed_and_a_question_waits_above_the_editor() {
     ~~~
 
     > ask something, / for commands, @ for files
-    ~/parser  openai/gpt-5.4  $0.07  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  $0.07  [=========...!....]  31.8k billed  11.8k left
     ");
 }
 
@@ -178,7 +178,7 @@ fn both_ends_of_a_long_command_and_unseen_characters_are_shown() {
        arrows or a letter, then enter   esc stops the turn
 
     >
-    openai/gpt-5.4  [=========...!....]  31.8k  11.8k left  asks
+    [==========....!.....]  31.8k billed  11.8k left  asks
     ");
 }
 
@@ -275,13 +275,13 @@ fn a_message_that_is_refused_is_not_lost() {
     let purpose = crate::Purpose::Message("hello".to_owned());
     bench.input(crate::Input::Answered(purpose, Err(refusal)));
     assert_eq!(bench.state.editor.text(), "hello");
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     error: the message is not kept: no space left
     ~~~
 
     > hello
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
 }
 
@@ -317,14 +317,14 @@ fn new_lines_come_with_ctrl_j_and_a_backslash() {
     bench.key(KeyCode::Enter);
     bench.type_text("c");
     assert_eq!(bench.state.editor.text(), "a\nb\nc");
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
 
     > a
       b
       c
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
 }
 

@@ -21,14 +21,14 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
         json!({"type": "compaction_progress", "text": "asking openai/gpt-5.4", "notable": false}),
     );
     bench.after(3.0);
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
 
     * compacting  31.8k  manual  3s  asking openai/gpt-5.4  esc keeps all as is
 
     > ask something, / for commands, @ for files
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left  compacting
+    ~/parser  openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left  compacting
     ");
     bench.key(KeyCode::Esc);
     insta::assert_snapshot!(bench.asked(), @r#"Ask(Command("stop"), Do(AbortCompaction))"#);
@@ -36,15 +36,15 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
     insta::assert_snapshot!(bench.screen(), @"
 
     -- compacted  58.0k -> 16.4k  manual  5.1s  by openai/gpt-5.4  $0.003 ----------
-       entries  240 summarized, 18 entries kept verbatim, your messages: 12 of 18
-                verbatim, 4 in part, 3 shortened
+       entries  240 summarized, 18 entries kept, 3 of them shortened, your messages:
+                12 of 18 verbatim, 4 in part
        ledger   1.6k tokens quoted by code: messages, files, failures
        on disk  every entry; /recall finds what is out of context
                 /undo takes it back   /loss what went   ctrl+o reads the summary
     ~~~
 
     > ask something, / for commands, @ for files
-    ~/parser  openai/gpt-5.4  $0.00  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  $0.00  [=========...!....]  31.8k billed  11.8k left
     ");
     let mut narrow = Bench::new(40, 20);
     narrow.event(json!({"type": "auto_compaction_end", "reason": "threshold", "result": result(), "aborted": false, "will_retry": false, "error": null}));
@@ -54,9 +54,9 @@ fn a_compaction_shows_its_progress_and_then_its_card() {
 
     -- compacted  58.0k -> 16.4k  5.1s -----
        entries  240 summarized, 18 entries
-                kept verbatim, your
-                messages: 12 of 18 verbatim,
-                4 in part, 3 shortened
+                kept, 3 of them shortened,
+                your messages: 12 of 18
+                verbatim, 4 in part
        ledger   1.6k tokens quoted by code:
                 messages, files, failures
        on disk  every entry; /recall finds
@@ -83,14 +83,14 @@ fn a_cancelled_compaction_says_so_once() {
     };
     let purpose = crate::Purpose::Command("compact");
     bench.input(Input::Answered(purpose, Err(refusal)));
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
 
     compaction cancelled; the session is as it was
     ~~~
 
     > ask something, / for commands, @ for files
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
 }
 
@@ -105,12 +105,25 @@ fn the_status_line_drops_the_folder_then_the_cost_then_the_model() {
         let line = crate::status::line(&bench.state, usize::from(columns));
         lines.push(format!("{columns:>3} {}", text_of(&line)));
     }
-    insta::assert_snapshot!(lines.join("\n"), @r"
-    100 ~/parser  openai/gpt-5.4  $0.06  [####======....!.....]  31.8k  11.8k left
-     80 ~/parser  openai/gpt-5.4  $0.06  [####======....!.....]  31.8k  11.8k left
-     64 openai/gpt-5.4  $0.06  [###======....!....]  31.8k  11.8k left
-     56 openai/gpt-5.4  [###======...!....]  31.8k  11.8k left
+    insta::assert_snapshot!(lines.join("\n"), @"
+    100 ~/parser  openai/gpt-5.4  $0.06  [####======....!.....]  31.8k billed  11.8k left
+     80 ~/parser  openai/gpt-5.4  $0.06  [###======...!....]  31.8k billed  11.8k left
+     64 openai/gpt-5.4  [###======....!....]  31.8k billed  11.8k left
+     56 [####======....!.....]  31.8k billed  11.8k left
      40 [###======...!....]  31.8k  11.8k left
      30 [#==..!.]  31.8k  11.8k left
     ");
+}
+
+#[test]
+fn the_card_of_a_handoff_offers_no_undo() {
+    let mut bench = Bench::new(80, 24);
+    let mut handed = result();
+    handed["strategy"] = json!("handoff");
+    bench.event(json!({"type": "compaction_end", "reason": "manual", "result": handed, "aborted": false, "will_retry": false, "error": null}));
+    let screen = bench.screen();
+    assert!(
+        screen.contains("/recall WORDS") && !screen.contains("/undo"),
+        "{screen}"
+    );
 }

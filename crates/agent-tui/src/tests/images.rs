@@ -52,12 +52,12 @@ fn an_image_is_sent_with_its_message_and_returns_with_it() {
     let mut bench = Bench::new(80, 24);
     bench.type_text("look at ");
     bench.input(Input::Image("/tmp/shot.png".to_owned(), Some(image())));
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
 
     > look at [image 1: shot.png]
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
     bench.event(json!({"type": "turn_start"}));
     bench.key(KeyCode::Enter);

@@ -21,7 +21,7 @@ fn the_menu_says_what_is_the_case_now() {
       /continue     finish what the session was doing
       /copy         copy the newest answer to the clipboard
       /autocompact  switch automatic compaction
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
     bench.key(KeyCode::Down);
     bench.key(KeyCode::Enter);
@@ -39,7 +39,7 @@ fn models_and_files_are_completed() {
     insta::assert_snapshot!(bench.asked(), @"ListFiles");
     let files = ["Cargo.toml", "src/duration.rs", "tests/duration.rs"];
     bench.input(Input::Files(files.map(str::to_owned).to_vec()));
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session
        0199
     ~~~
@@ -47,7 +47,7 @@ fn models_and_files_are_completed() {
     > look at @du
       @src/duration.rs
       @tests/duration.rs
-    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
     ");
     bench.key(KeyCode::Tab);
     assert_eq!(bench.state.editor.text(), "look at @src/duration.rs ");
@@ -63,7 +63,7 @@ fn commands_of_the_user_are_messages() {
 
     > /rev
       /review  look at a change
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
     bench.key(KeyCode::Tab);
     bench.type_text("the newest commit");
@@ -78,14 +78,14 @@ fn an_unknown_command_stays_in_the_editor() {
     bench.key(KeyCode::Enter);
     assert_eq!(bench.state.editor.text(), "/frobnicate now");
     assert_eq!(bench.asked(), "");
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session
        0199
     error: there is no command /frobnicate; /help lists them
     ~~~
 
     > /frobnicate now
-    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
     ");
 }
 
@@ -109,13 +109,13 @@ fn every_command_does_something() {
 fn long_pastes_are_sent_whole() {
     let mut bench = Bench::new(60, 20);
     bench.input(Input::Paste("line\n".repeat(30)));
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session
        0199
     ~~~
 
     > [paste 1: 30 lines]
-    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
     ");
     bench.key(KeyCode::Enter);
     let asked = bench.asked();

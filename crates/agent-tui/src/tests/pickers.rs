@@ -137,6 +137,7 @@ fn models_and_thinking_are_chosen_from_lists() {
     };
     bench.input(Input::Answered(Purpose::Thinking("low"), Err(refusal)));
     insta::assert_snapshot!(bench.screen(), @"
+
     -- thinking: high, from the next request on
 
     error: /thinking takes one of off, minimal, low, medium,
@@ -146,7 +147,7 @@ fn models_and_thinking_are_chosen_from_lists() {
     ~~~
 
     > ask something, / for commands, @ for files
-    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
     ");
 }
 
@@ -313,7 +314,7 @@ fn a_command_of_the_user_runs_and_is_added_to_the_session() {
     * ! ls -l  0s  esc stops
 
     > ask something, / for commands, @ for files
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
     // Nothing is sent meanwhile, and esc stops it.
     assert_eq!(type_and_enter(&mut bench, "hello"), "");
@@ -340,7 +341,7 @@ fn a_command_of_the_user_runs_and_is_added_to_the_session() {
     ~~~
 
     > hello
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
 }
 
@@ -362,7 +363,7 @@ fn a_report_that_takes_long_shows_how_far_it_is_and_esc_ends_it() {
     * /compact  0% of 10 entries  3s  esc stops
 
     > ask something, / for commands, @ for files
-    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k billed  11.8k left
     ");
     bench.key(KeyCode::Esc);
     assert!(meter.is_stopped());
