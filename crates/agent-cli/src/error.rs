@@ -141,9 +141,6 @@ fn hint(advice: &Advice) -> String {
             let path = path.display();
             return format!("; run agent-cli migrate {path} --in-place first, or use --out FILE");
         }
-        Advice::MigrateAndFork(name) => {
-            return format!("; run agent-cli migrate {name} --out FILE first, then fork FILE");
-        }
         Advice::Import(path) => {
             let path = path.display();
             return format!("; run agent-cli import {path} --out NEW and use NEW");

@@ -113,6 +113,8 @@ pub struct Ended {
     pub session: (String, Option<PathBuf>),
     /// What the user wants next.
     pub next: Next,
+    /// It was stopped while it worked.
+    pub stopped: bool,
 }
 
 /// Carries out what the state asks for.
@@ -126,6 +128,7 @@ pub(crate) struct Driver {
     /// What the terminal is to be given back for.
     pub(crate) outside: Option<Outside>,
     pub(crate) cancel: CancellationToken,
+    stopped: bool,
     opening: Option<Command>,
     pub(crate) pending: FuturesUnordered<LocalBoxFuture<'static, Input>>,
     next: Option<Next>,
@@ -156,6 +159,7 @@ impl Driver {
             tools: session.tool_context(),
             outside: None,
             cancel: options.cancel,
+            stopped: false,
             opening: options.opening,
             pending: FuturesUnordered::new(),
             next: None,
@@ -169,7 +173,15 @@ impl Driver {
             finished,
             session: (id.to_owned(), path.map(PathBuf::from)),
             next: self.next.unwrap_or(Next::Quit),
+            stopped: self.stopped,
         }
+    }
+
+    /// Ends the session from outside.
+    pub(crate) fn stop(&mut self) {
+        self.stopped = self.state.is_moving() || !self.state.approvals.is_empty();
+        self.state.is_closing = true;
+        self.handle.close();
     }
 
     /// Takes an input in, and does what follows from it.

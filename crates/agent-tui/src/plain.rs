@@ -77,8 +77,7 @@ async fn drive(
             }
             input = driver.finished() => driver.input(input),
             () = cancel.cancelled(), if !driver.state.is_closing => {
-                driver.state.is_closing = true;
-                driver.handle.close();
+                driver.stop();
             }
         }
     }

@@ -173,8 +173,7 @@ async fn drive(
                 due = Some(sooner(due, drawn + FRAME));
             }
             () = cancel.cancelled(), if !driver.state.is_closing => {
-                driver.state.is_closing = true;
-                driver.handle.close();
+                driver.stop();
             }
         }
     }

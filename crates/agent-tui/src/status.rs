@@ -1,7 +1,6 @@
 //! The status line: the folder, the model, the cost, and how far it is to the next compaction.
 
 use ratatui::text::{Line, Span};
-use session_text::tokens;
 
 use crate::gauge::Gauge;
 use crate::state::State;

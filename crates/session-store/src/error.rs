@@ -167,8 +167,6 @@ pub enum Advice {
     ReadOrFork,
     /// Convert the session at this path to the newest version.
     Migrate(PathBuf),
-    /// Convert the session of this name first, and fork the result.
-    MigrateAndFork(String),
     /// Convert the session at this path, which another program wrote, and use the result.
     Import(PathBuf),
     /// Choose a name that no file has.

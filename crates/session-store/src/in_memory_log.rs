@@ -81,8 +81,8 @@ impl InMemoryLog {
         };
         if tree.version() < NEWEST_VERSION {
             let name = source.locator.map_or_else(String::new, Locator::to_string);
-            let text = format!("{name} has version {}", tree.version());
-            return Err(StoreError::usage(text).advising(Advice::MigrateAndFork(name)));
+            let text = format!("{name} has version {}; migrate it first", tree.version());
+            return Err(StoreError::usage(text));
         }
         let path = tree.path(leaf);
         let mut bytes = format!("{}\n", header.line()).into_bytes();

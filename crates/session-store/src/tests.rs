@@ -19,7 +19,7 @@ use crate::pending::pending_path;
 use crate::traits::Carry;
 use crate::{
     Delivery, FileCatalog, FileStore, ForkSource, Locator, NewEntry, NewSession, Queued,
-    SessionCatalog, SessionFile, SessionStore, StoreError, SyncPolicy, SystemFiles,
+    ReadObserver, SessionCatalog, SessionFile, SessionStore, StoreError, SyncPolicy, SystemFiles,
 };
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -644,7 +644,12 @@ fn a_fork_copies_the_lines_of_the_path() {
     std::fs::write(&old, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n").expect("written");
     let old = SessionFile::open(&old).expect("it opens");
     let error = Live::fork(&old, old.tree().leaf(), &to, cwd, nothing).expect_err("version 1");
-    assert!(error.to_string().ends_with("has version 1"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .ends_with("has version 1; migrate it first"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -908,7 +913,7 @@ fn a_session_whose_known_part_changed_is_refused_and_left_alone() {
 #[test]
 fn f12_waiting_for_a_pipe_can_be_cancelled() {
     struct Cancelling;
-    impl crate::ReadObserver for Cancelling {
+    impl ReadObserver for Cancelling {
         fn read(&mut self, _: usize) -> Result<(), StoreError> {
             Err(StoreError::Cancelled)
         }
@@ -1035,4 +1040,35 @@ proptest! {
 /// Carries nothing into a fork.
 fn nothing(_: &SessionPath<'_>, _: &SessionPath<'_>) -> Vec<NewEntry> {
     Vec::new()
+}
+
+/// Notes what is told of a read.
+#[derive(Default)]
+struct Noted(u64, usize);
+
+impl ReadObserver for Noted {
+    fn begin(&mut self, total: u64) {
+        self.0 = total;
+    }
+
+    fn read(&mut self, bytes: usize) -> Result<(), StoreError> {
+        self.1 += bytes;
+        Ok(())
+    }
+}
+
+#[test]
+fn how_far_the_opening_of_a_session_is_can_be_observed() {
+    let folder = place();
+    let mut store = Live::create(folder.path(), folder.path(), None);
+    store
+        .append(vec![user("hi"), answer("hello")])
+        .expect("written");
+    let path = store.path().to_owned();
+    drop(store);
+    let length = std::fs::metadata(&path).expect("a file").len();
+    let mut noted = Noted::default();
+    let opened = block_on(FileCatalog::new("").open(&Locator::of_path(&path), &mut noted));
+    opened.expect("a session");
+    assert_eq!((noted.0, noted.1 as u64), (length, length));
 }

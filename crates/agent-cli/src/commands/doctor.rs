@@ -14,7 +14,7 @@ use session_import::{Examined, Format, Input, Target, examine, export};
 use session_store::{SessionFile, check_new};
 use tempfile::SpooledTempFile;
 
-use crate::commands::output::{migrated_tree, write_spooled};
+use crate::commands::output::{newest_form, write_spooled};
 use crate::commands::{Outcome, SHOWN_DIAGNOSTICS, diagnostics_text};
 use crate::error::Error;
 use crate::files::{open_bytes, read_bytes};
@@ -175,11 +175,7 @@ impl Foreign {
 
 /// Writes a copy of a session of the family without what other agents cannot read; returns what was left out.
 fn repair_own(session: &SessionFile, out: &Path) -> Result<String, Error> {
-    let migrated = match session.version() {
-        ..3 => Some(migrated_tree(session)?),
-        _ => None,
-    };
-    let tree = migrated.as_ref().unwrap_or_else(|| session.tree());
+    let tree = &newest_form(session)?;
     let mut lines = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
     let report = export(Target::Pi, tree, tree.leaf(), &mut lines);
     let report = report.map_err(|error| Error::session(&session.path, error.to_string()))?;

@@ -283,8 +283,11 @@ pub(super) fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<
     Ok(lines)
 }
 
-/// Returns the tree of a session of version 1 or 2 as version 3 has it.
-pub(super) fn migrated_tree(session: &SessionFile) -> Result<SessionTree, Error> {
+/// Returns the tree of a session as version 3 has it.
+pub(super) fn newest_form(session: &SessionFile) -> Result<SessionTree, Error> {
+    if session.version() >= 3 {
+        return Ok(session.tree().clone());
+    }
     let mut bytes = migrated(session, session.contents()?)?.join(&b'\n');
     bytes.push(b'\n');
     Ok(decode_bytes(bytes).tree)

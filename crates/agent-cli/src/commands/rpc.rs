@@ -13,7 +13,9 @@ use session_protocol::Snapshot;
 use summarize::models::LiveModels;
 
 use crate::commands::Outcome;
-use crate::commands::run::{Prepared, ResumeCommand, RunArgs, User, for_runs, other_models};
+use crate::commands::run::{
+    Prepared, ResumeCommand, RunArgs, User, for_runs, keep_copy, other_models,
+};
 use crate::commands::{context, plan, tree};
 use crate::error::Error;
 use crate::models::block_on;
@@ -60,6 +62,9 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
     let (id, path) = &ended.session;
     let path = path.as_ref().filter(|path| stores::exists(path));
     let go_on = path.map(|path| ResumeCommand::of(args, global).command(id, path, &prepared.cwd));
+    if go_on.is_some() {
+        prepared.copy.map(keep_copy);
+    }
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));
         return Err(Error::Stopped(format!("stopped{hint}")));

@@ -9,13 +9,15 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::commands::copy_sessions::{self, SessionsCopyArgs};
+use crate::commands::run::moved;
 use crate::error::Error;
 use crate::options::Global;
-use crate::stores::finder;
+use crate::stores::{self, finder};
 use crate::ui::size::size;
 use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
 use session_finder::{AGENTS, Found, Glance, OWN, glance};
 use session_model::Timestamp;
+use session_store::SyncPolicy;
 use session_store::catalog::sessions_root;
 
 /// List the sessions of this program and of other agents, and say where they are.
@@ -120,7 +122,11 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
     });
     let text = match (rows.is_empty(), &cwd) {
         (true, _) if !words.is_empty() => "no session has these words\n".to_owned(),
-        (true, Some(_)) => "no sessions of this project; --all lists those of others\n".to_owned(),
+        (true, Some(_)) => {
+            let catalog = stores::catalog_at(&root, SyncPolicy::Always)?;
+            let moved = moved(&*catalog)?.unwrap_or_default();
+            format!("no sessions of this project; --all lists those of others{moved}\n")
+        }
         (true, None) => format!(
             "no sessions in {} or of other agents\n",
             clean(&root.display().to_string())

@@ -15,8 +15,8 @@ use session_store::{Delivery, Prompt};
 use crate::commands::Outcome;
 use crate::commands::export::write_page;
 use crate::commands::run::{
-    Prepared, ResumeCommand, RunArgs, User, check_session, for_runs, other_models, plays_the_user,
-    run as run_without_terminal,
+    Prepared, ResumeCommand, RunArgs, User, check_session, for_runs, keep_copy, other_models,
+    plays_the_user, run as run_without_terminal,
 };
 use crate::commands::servers::ServersArgs;
 use crate::commands::{approvals, config, hooks, servers, user_commands, welcome};
@@ -138,10 +138,12 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
         finished,
         session: (id, path),
         next,
+        stopped,
     } = ended.map_err(|error| Error::io("use", "the terminal", error))?;
     let path = path.filter(|path| stores::exists(path));
     let go_on = path.map(|path| ResumeCommand::of(args, global).command(&id, &path, &prepared.cwd));
     if let Some(go_on) = &go_on {
+        prepared.copy.map(keep_copy);
         tell(&styled(DIM, &format!("to go on: {go_on}")));
     }
     if let Some(error) = finished.unsaved {
@@ -149,10 +151,10 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
             "cannot write the session: {error}"
         ))));
     }
-    if crate::cancel::is_cancelled() {
-        return Err(Error::Stopped("stopped".to_owned()));
+    match stopped {
+        true => Err(Error::Stopped("stopped".to_owned())),
+        false => Ok(next),
     }
-    Ok(next)
 }
 
 /// What a session on the terminal is offered by the program.
@@ -186,7 +188,7 @@ impl Host for Program {
 
     fn check_session(&self, name: &str) -> Result<(), String> {
         let args = resuming(self.args.clone(), name.to_owned());
-        check_session(&args, &self.global).map_err(|error| error.to_string())
+        check_session(&args, &self.global).map_err(|error| for_runs(error).to_string())
     }
 
     fn list(&self, listed: Listed) -> Result<String, String> {
@@ -251,19 +253,20 @@ fn models(settings: &AppSettings) -> Result<Vec<String>, Error> {
 /// Returns the sessions of every agent in the project of a folder, or in all, the last written first.
 fn sessions(session_dir: Option<&Path>, folder: Option<&Path>) -> Result<Vec<Choice>, Error> {
     let found = finder(session_dir)?.list(None, folder)?;
-    let choices = found.into_iter().map(|found| {
+    // One that another process has open, or this one, is not resumed.
+    let free = found.into_iter().filter(|found| !found.row.locked);
+    let choices = free.map(|found| {
         let row = &found.row;
         let said = row.name.as_ref().or(row.first_prompt.as_ref());
         let said = said.map_or("(nothing said yet)", String::as_str);
         let written = row.modified.to_string().replace('T', " ");
         let written = written.get(..16).unwrap_or_default();
         let size = crate::ui::size::size(row.bytes);
-        let open = if row.locked { "  open" } else { "" };
         Choice {
             key: row.locator.to_string(),
             text: first_line(said, FIRST),
             about: clean(&format!(
-                "{}  {written}  {size}{open}{}",
+                "{}  {written}  {size}{}",
                 found.agent,
                 match folder {
                     Some(_) => String::new(),

@@ -368,6 +368,13 @@ fn a_session_whose_folder_was_moved_is_offered_in_the_new_one() {
     env.write("before/file", "");
     run_in("before", &["-p", "say hello"]).success();
     std::fs::rename(env.path("before"), env.path("after")).expect("a move");
+    let mut list = env.command(crate::env::BINARY);
+    list.current_dir(env.path("after"))
+        .args(["sessions", "list", "--session-dir"])
+        .arg(env.path("kept"));
+    let listed = env.output(&mut list).success();
+    let says = "before is gone: if it was moved to here, agent-cli --resume ";
+    assert!(listed.contains(says), "{listed}");
     let refused = run_in("after", &["--continue", "-p", "more"]);
     assert_eq!(refused.code, Some(3), "{refused}");
     let (_, rest) = refused.stderr.split_once("--resume ").expect("a command");

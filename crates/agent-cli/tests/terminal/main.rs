@@ -133,13 +133,33 @@ fn plain_lines_need_no_moving_cursor() {
     pty.wait_for("scripted/demo");
     pty.send("hi\r");
     pty.wait_for("Hello there.");
-    pty.send("/quit\r");
+    // Ctrl-C where nothing runs ends it as ctrl-d does.
+    pty.send("\u{3}");
+    pty.wait_for("to go on: agent-cli --resume");
     assert_eq!(pty.exit_code(), 0);
     assert!(
         !pty.raw().contains('\u{1b}') || !pty.raw().contains("\u{1b}[6n"),
         "{:?}",
         pty.raw()
     );
+}
+
+#[test]
+fn a_session_that_another_process_has_open_is_not_offered() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let provider = script(
+        folder.path(),
+        &[json!({"answer": {"text": "Hello there."}})],
+    );
+    let arguments = ["--plain", "--provider", &provider];
+    let mut first = Pty::start(folder.path(), &arguments);
+    first.wait_for("scripted/demo");
+    first.send("hi\r");
+    first.wait_for("Hello there.");
+    let mut second = Pty::start(folder.path(), &arguments);
+    second.wait_for("scripted/demo");
+    second.send("/resume\r");
+    second.wait_for("there is no other session");
 }
 
 #[test]

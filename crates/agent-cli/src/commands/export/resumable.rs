@@ -11,7 +11,7 @@ use tempfile::SpooledTempFile;
 use crate::commands::Outcome;
 use crate::commands::export::{ExportArgs, To};
 use crate::commands::import::counts;
-use crate::commands::output::{migrated_tree, write_spooled};
+use crate::commands::output::{newest_form, write_spooled};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::output_filter::{FilteredLines, OutputFilter};
@@ -27,11 +27,7 @@ pub(super) fn run(
 ) -> Result<Outcome, Error> {
     check_new(out)?;
     let session = open_session(&args.session.session)?;
-    let migrated = match session.version() {
-        ..3 => Some(migrated_tree(&session)?),
-        _ => None,
-    };
-    let tree = migrated.as_ref().unwrap_or_else(|| session.tree());
+    let tree = &newest_form(&session)?;
     let leaf = args.session.leaf(tree)?;
     let lines = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
     let mut lines = FilteredLines::new(filter, lines);

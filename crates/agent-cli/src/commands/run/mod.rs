@@ -38,9 +38,10 @@ pub(super) use other::other_models;
 pub(super) use prepare::{Prepared, User, check_session};
 use printer::{Form, Printer};
 use progress::Progress;
+pub(super) use script::keep_copy;
 #[cfg(feature = "tui")]
 pub(super) use script::plays_the_user;
-pub(super) use session_source::ResumeCommand;
+pub(super) use session_source::{ResumeCommand, moved};
 
 #[cfg(test)]
 mod tests;
@@ -58,7 +59,9 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     let form = match (args.mode.unwrap_or_default(), global.json) {
         (ModeArg::Json, _) => Form::Json,
         (ModeArg::Text, true) => Form::Silent,
-        (ModeArg::Text, false) => Form::Text(Progress::new(crate::ui::width, prepared.in_copy)),
+        (ModeArg::Text, false) => {
+            Form::Text(Progress::new(crate::ui::width, prepared.copy.is_some()))
+        }
     };
     let opening = match prepared.prompt {
         Some(text) => Command::Prompt {
@@ -84,13 +87,19 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     };
     let both = async { futures_util::future::join(prepared.session.run(), driver.drive()).await };
     let (finished, ()) = block_on(both)?;
-    let ended = Ended {
+    let mut ended = Ended {
         go_on: go_on(&driver, &ResumeCommand::of(args, global), &prepared.cwd),
         cwd: prepared.cwd.display().to_string(),
         is_text: args.mode.unwrap_or_default() == ModeArg::Text && !global.json,
         finished,
         driver,
     };
+    // A session is continued in its copy, unless nothing is left to do in it.
+    match prepared.copy {
+        Some(_) if ended.is_finished() && ended.driver.refused.is_none() => ended.go_on = None,
+        Some(copy) if ended.go_on.is_some() => keep_copy(copy),
+        Some(_) | None => {}
+    }
     ended.outcome()
 }
 
@@ -191,7 +200,7 @@ impl Ended {
         }
     }
 
-    /// Returns whether a run that was stopped had nothing left to do.
+    /// Returns whether a run had nothing left to do.
     fn is_finished(&self) -> bool {
         self.finished.turn == Some(TurnEnd::Done)
             && self.finished.waiting == 0

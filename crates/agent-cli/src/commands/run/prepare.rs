@@ -35,6 +35,7 @@ use session_protocol::{EventReceiver, SessionHandle};
 use session_store::catalog::sessions_root;
 use session_tools::rights::redactor;
 use summarize::models::LiveModels;
+use tempfile::TempDir;
 
 /// Whether somebody is there who says things and answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,8 +60,8 @@ pub(in crate::commands) struct Prepared {
     pub script: Option<ScriptPlay>,
     /// What the user of the script does first.
     pub due: VecDeque<ScriptAction>,
-    /// The tools work in a copy.
-    pub in_copy: bool,
+    /// The copy that the tools work in, which is removed with this.
+    pub copy: Option<TempDir>,
     /// Somebody at a terminal answers questions.
     pub can_ask: bool,
     /// The settings that it was made by.
@@ -186,9 +187,11 @@ impl Prepared {
         };
         let hooks = hook_set(command_hooks(&settings, &environment)?);
         let reasoning = reasoning(args, &settings, &which, &*models.model.provider)?;
-        let cwd = match copied {
-            true => scratch_copy(&cwd)?,
-            false => cwd,
+        let copy = copied.then(|| scratch_copy(&cwd)).transpose()?;
+        let cwd = match &copy {
+            Some(copy) => std::fs::canonicalize(copy.path())
+                .map_err(|error| Error::io("open", copy.path(), error))?,
+            None => cwd,
         };
         let sources = global.settings_sources()?;
         let workspace = workspace(&cwd, &settings, &sources, &root)?;
@@ -203,7 +206,10 @@ impl Prepared {
         let can_ask = user == User::Headless
             && std::io::stdin().is_terminal()
             && std::io::stderr().is_terminal();
-        let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
+        let memory = match copied {
+            true => Err("answers are not remembered for a copy, which goes away".to_owned()),
+            false => ApprovalStore::of(sources.config_dir.as_deref(), workspace.root()),
+        };
         // A script is the user's own; but a user who is there is asked.
         let trusted = script.is_some() && user == User::Headless;
         let policies = policies(&settings, trusted, &allowed)?;
@@ -242,7 +248,7 @@ impl Prepared {
             prompt,
             script,
             due,
-            in_copy: copied,
+            copy,
             can_ask,
             settings,
         })

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use llm_script::Script;
+use tempfile::TempDir;
 
 use crate::commands::run::RunArgs;
 use crate::commands::run::prepare::SCRIPTED;
 use crate::error::Error;
+use crate::ui::{DIM, styled, tell};
 
 /// A script and where it is.
 pub(super) struct ScriptFile {
@@ -86,17 +88,20 @@ pub(in crate::commands) fn plays_the_user(args: &RunArgs) -> bool {
 }
 
 /// Copies a folder into one that is made for it, and returns that one.
-pub(super) fn scratch_copy(from: &Path) -> Result<PathBuf, Error> {
+pub(super) fn scratch_copy(from: &Path) -> Result<TempDir, Error> {
     let copy = tempfile::Builder::new()
         .prefix("agent-cli-")
         .tempdir()
         .map_err(|error| Error::io("create", std::env::temp_dir(), error))?;
-    // What could not be copied as a whole goes away again.
     copy_folder(from, copy.path())?;
-    let folder = std::fs::canonicalize(copy.path())
-        .map_err(|error| Error::io("open", copy.path(), error))?;
-    let _kept = copy.keep();
-    Ok(folder)
+    Ok(copy)
+}
+
+/// Leaves a copy for a session that continues in it, and says so.
+pub(in crate::commands) fn keep_copy(copy: TempDir) {
+    let folder = copy.keep();
+    let text = format!("its copy of the folder stays: {}", folder.display());
+    tell(&styled(DIM, &text));
 }
 
 /// Copies files and folders; links are not followed, build results not taken along.

@@ -9,6 +9,7 @@ use clap::ValueEnum;
 use futures_executor::block_on;
 use session_model::SessionTree;
 
+use crate::commands::output::newest_form;
 use crate::commands::run::RunArgs;
 use crate::commands::run::script_progress::ScriptProgress;
 use crate::error::Error;
@@ -247,9 +248,10 @@ impl SessionSource {
             Self::Open(store, catalog) => (store, catalog),
             Self::Fork(source) => {
                 let locator = Locator::of_path(&source.path);
-                let leaf = source.tree().leaf();
+                let tree = newest_form(&source)?;
+                let leaf = tree.leaf();
                 let source = ForkSource {
-                    tree: source.tree(),
+                    tree: &tree,
                     locator: Some(&locator).filter(|at| at.as_os_str() != "-"),
                 };
                 let catalog = catalog()?;
@@ -261,7 +263,7 @@ impl SessionSource {
 }
 
 /// Returns how to continue the newest session of a folder that is gone: it may have another name now.
-fn moved(catalog: &dyn SessionCatalog) -> Result<Option<String>, Error> {
+pub(in crate::commands) fn moved(catalog: &dyn SessionCatalog) -> Result<Option<String>, Error> {
     let rows = block_on(catalog.list(Query::default()))?.rows.into_iter();
     let mut gone = rows.filter(|row| row.persisted && !Path::new(&row.cwd).is_dir());
     Ok(gone.next().map(|row| {

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-pub use fix::{files, with_toolchain};
+pub use fix::{copy_of, files, with_toolchain};
 
 use regex::Regex;
 

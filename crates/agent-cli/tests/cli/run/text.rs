@@ -81,14 +81,13 @@ fn a_run_with_everything() {
     -- handed off  [N] -> [N]  manual  [TIME]  by scripted/all ---
     > go on
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     "#);
 }
 
 #[test]
-fn a_script_works_in_a_copy_of_its_folder() {
+fn a_script_works_in_a_copy_of_its_folder_that_goes_away() {
     let script = r#"{"script":1,"workspace":"ws"}
-{"answer":{"calls":[{"name":"write","arguments":{"path":"new.txt","content":"new"}},{"name":"bash","arguments":{"command":"ls; rm notes.txt"}}]}}
+{"answer":{"calls":[{"name":"write","arguments":{"path":"new.txt","content":"new"}},{"name":"bash","arguments":{"command":"rm notes.txt; find . -type f | sort > ../../listing"}}]}}
 {"answer":{"text":"Done."}}
 "#;
     let runs = Runs::of(script);
@@ -115,12 +114,10 @@ fn a_script_works_in_a_copy_of_its_folder() {
             "target/built"
         ]
     );
-    let copy = names("tmp/agent-cli-");
-    let copy: Vec<&str> = copy
-        .iter()
-        .filter_map(|name| Some(name.split_once('/')?.1))
-        .collect();
-    assert_eq!(copy, ["", "deep/", "deep/er.txt", "new.txt"]);
+    let listing = std::fs::read_to_string(runs.env.path("listing")).unwrap();
+    assert_eq!(listing, "./deep/er.txt\n./new.txt\n");
+    assert_eq!(names("tmp/"), [""], "the copy is gone");
+    assert_eq!(document["go_on"], Value::Null);
     // --cwd is what the user wants instead: no copy.
     let runs = Runs::of(script);
     runs.env.write("ws/notes.txt", "alpha");
@@ -131,6 +128,28 @@ fn a_script_works_in_a_copy_of_its_folder() {
             .files()
             .keys()
             .any(|name| name.starts_with("tmp/agent"))
+    );
+}
+
+#[test]
+fn a_copy_in_which_work_is_left_stays_and_is_named() {
+    let runs = Runs::of(
+        r#"{"script":1,"workspace":"ws"}
+{"error":{"kind":"auth","message":"no"}}
+"#,
+    );
+    runs.env.write("ws/notes.txt", "alpha");
+    let output = runs.play(&["-p", "go"]);
+    assert!(
+        output
+            .stderr
+            .contains("its copy of the folder stays: [DIR]/tmp/agent-cli-[COPY]"),
+        "{output}"
+    );
+    assert!(
+        runs.files()
+            .keys()
+            .any(|name| name.ends_with("/notes.txt") && name.starts_with("tmp/"))
     );
 }
 
@@ -258,7 +277,7 @@ fn one_document_at_the_end() {
       "cost_usd": null,
       "cwd": "[DIR]/tmp/agent-cli-[COPY]",
       "end": "done",
-      "go_on": "agent-cli --resume [SESSION] --provider scripted:script.jsonl",
+      "go_on": null,
       "path": "[DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl",
       "session_id": "[SESSION]",
       "text": "All done.\n\nReally.",

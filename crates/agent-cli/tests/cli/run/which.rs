@@ -139,6 +139,30 @@ fn a_fork_leaves_its_source_as_it_was() {
     assert_snapshot!(runs.refused(2, &["--fork", &id, "-p", "x", "--tools", "axe"]), @"error: --tools: there is no tool axe; choose from [TOOLS]; or none alone, for no tools");
 }
 
+#[test]
+fn a_fork_of_a_session_of_version_1_has_the_newest_version() {
+    let runs = Runs::of(TWICE);
+    let cwd = std::fs::canonicalize(runs.env.folder()).expect("a folder");
+    let at = "2026-01-01T00:00:00.000Z";
+    let lines = [
+        json!({ "type": "session", "id": "old", "timestamp": at, "cwd": cwd }),
+        json!({ "type": "message", "timestamp": at,
+                "message": { "role": "user", "content": "an old prompt", "timestamp": 1 } }),
+        json!({ "type": "message", "timestamp": at,
+                "message": { "role": "assistant", "content": [{ "type": "text", "text": "Fixed." }],
+                             "stopReason": "stop", "timestamp": 2 } }),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    runs.env.write("old.jsonl", &text);
+    runs.play(&["--fork", "old.jsonl", "-p", "more"]).success();
+    let said = runs.said(&runs.session());
+    assert!(
+        said.starts_with("user: an old prompt\nassistant: Fixed.\nuser: more\n"),
+        "{said}"
+    );
+    assert_eq!(runs.env.read("old.jsonl"), text.as_bytes());
+}
+
 /// Writes a session of pi that works in the folder.
 fn session_of_pi(runs: &Runs, id: &str) -> std::path::PathBuf {
     let folder = runs.env.home().join(".pi/agent/sessions/--x--");
