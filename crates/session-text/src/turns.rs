@@ -201,13 +201,23 @@ impl Builder<'_> {
         at
     }
 
-    /// Adds a row; one that says nothing is left out unless the session stands there.
+    /// Adds a row. One that says nothing is left out; where the session is at it, it is at the row before.
     fn finish(&mut self, row: Option<TreeRow>, opens: &mut bool) {
         let Some(mut row) = row else {
             return;
         };
-        if row.rank == Rank::Other && !row.says && !row.is_here {
-            return;
+        if row.rank == Rank::Other && !row.says {
+            if !row.is_here {
+                return;
+            }
+            let parent = |at: EntryIndex| self.tree.parent(at);
+            let before = std::iter::successors(parent(row.first), |at| parent(*at));
+            let rows = &self.rows;
+            let mut shown = before.filter_map(|at| rows.iter().rposition(|row| row.last == at));
+            if let Some(shown) = shown.next() {
+                self.rows[shown].is_here = true;
+                return;
+            }
         }
         row.opens = std::mem::take(opens);
         self.rows.push(row);

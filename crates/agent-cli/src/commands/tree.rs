@@ -145,19 +145,12 @@ fn drawn((tree, leaf): (&SessionTree, Leaf), entries: &[Row]) -> String {
             0 => String::new(),
             tools => counted(tools, "tool"),
         };
-        let first = row.first.as_usize();
         let of_turn = std::iter::successors(Some(row.last), |at| {
             tree.parent(*at).filter(|_| *at != row.first)
         });
         let sum: TokenCount = of_turn.map(|at| entries[at.as_usize()].tokens).sum();
         let label = row.label.as_ref().map(|label| format!(" [{label}]"));
-        let text = &entries[first].text;
-        let text = match row.rank {
-            Rank::Compaction => format!("compacted {text}"),
-            Rank::Branch => format!("branch summary: {text}"),
-            Rank::Turn => text.clone(),
-            Rank::Other => format!("({}) {text}", entries[first].r#type),
-        };
+        let text = row.text(tree);
         let room = width().saturating_sub(36 + lead.len()).max(16);
         let text = first_line(&format!("{text}{}", label.unwrap_or_default()), room);
         out.push_str(&format!(

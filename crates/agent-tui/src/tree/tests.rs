@@ -26,6 +26,9 @@ fn session(entries: &[(&str, Option<&str>, &str, &str)]) -> SessionTree {
             "toolResult" => {
                 json!({"type": "message", "id": id, "parentId": parent, "timestamp": at, "message": {"role": kind, "toolCallId": "c", "toolName": "bash", "content": [{"type": "text", "text": content}]}})
             }
+            "custom" => {
+                json!({"type": kind, "id": id, "parentId": parent, "timestamp": at, "customType": content, "data": {}})
+            }
             role => {
                 json!({"type": "message", "id": id, "parentId": parent, "timestamp": at, "message": {"role": role, "content": [{"type": "text", "text": content}]}})
             }
@@ -96,6 +99,24 @@ fn turns_branches_labels_and_compactions_are_rows() {
     4 of 4   e7   files on disk are not c...
     enter go  s +summary  e edit  esc
     "#);
+}
+
+#[test]
+fn after_a_move_back_the_row_that_it_led_to_is_marked() {
+    let tree = session(&[
+        ("e1", None, "user", "one"),
+        ("e2", Some("e1"), "assistant", "Done."),
+        ("e3", Some("e2"), "compaction", "## Goal\none"),
+        ("e4", Some("e2"), "custom", session_model::LEAF_ENTRY),
+    ]);
+    insta::assert_snapshot!(draw(&view(&tree, false), 80, 24), @"
+    Session tree   1 turn, 2 branches
+    > @ one  YOU ARE HERE                                                         11
+      +-C compacted 9.0k  2026-01-01 00:00  after: one                             9
+      -> Done.
+    1 of 2   e1   files on disk are not changed by a move
+    enter go  s +summary  e edit  f fork  c copy  l label  / find  tab filter  esc
+    ");
 }
 
 #[test]
