@@ -170,7 +170,11 @@ impl Global {
         let catalog = crate::models::usable_catalog(self.app_settings()?)?;
         let of_model = model.and_then(|model| {
             let name = format!("{}/{}", model.provider, model.model_id);
-            catalog.model(&name)?.capabilities.window
+            match catalog.model(&name) {
+                Some(listed) => listed.capabilities.window,
+                // The name by which Claude Code and its gateways offer the long window.
+                None => model.model_id.ends_with("[1m]").then_some(1_000_000),
+            }
         });
         let window = of_model.map_or(DEFAULT_WINDOW, TokenCount);
         let used = automatic_compaction(tree).map(TokenCount);

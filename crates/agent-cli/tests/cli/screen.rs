@@ -6,10 +6,14 @@ use crate::env::TestEnv;
 
 /// Returns a place with a session whose model the catalog lists with a window of a million tokens.
 fn of_a_listed_model() -> TestEnv {
+    of_model("claude-haiku-5-5")
+}
+
+fn of_model(id: &str) -> TestEnv {
     let env = TestEnv::sample();
     let leaf = env.lines("s.jsonl").last().map(|line| line["id"].clone());
     let mut text = String::from_utf8(env.read("s.jsonl")).expect("text");
-    let set = json!({"type": "model_change", "id": "m1", "parentId": leaf, "timestamp": "2026-01-01T00:00:00.000Z", "provider": "anthropic", "modelId": "claude-haiku-5-5"});
+    let set = json!({"type": "model_change", "id": "m1", "parentId": leaf, "timestamp": "2026-01-01T00:00:00.000Z", "provider": "anthropic", "modelId": id});
     text.push_str(&format!("{set}\n"));
     env.write("s.jsonl", text);
     env
@@ -20,6 +24,8 @@ fn window_is_that_of_the_session_model_unless_given() {
     let env = of_a_listed_model();
     let inspect = env.json(&["inspect", "s.jsonl"]);
     assert_eq!(inspect["context"]["window"], 1_000_000);
+    let long = of_model("claude-of-tomorrow[1m]").json(&["inspect", "s.jsonl"]);
+    assert_eq!(long["context"]["window"], 1_000_000);
     let given = env.json(&["inspect", "s.jsonl", "--window", "50000"]);
     assert_eq!(given["context"]["window"], 50_000);
     let threshold = inspect["context"]["threshold"].clone();
