@@ -1,6 +1,7 @@
 //! What the tools of recall and the command share: running a search on several threads, and patterns of bounded size and
 //! work.
 
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -67,7 +68,7 @@ pub fn search(
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         let mut scans = work()?;
         for other in others {
-            scans.extend(other.join().ok().flatten()?);
+            scans.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic))?);
         }
         Some(scans)
     })?;

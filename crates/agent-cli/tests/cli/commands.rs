@@ -1547,3 +1547,29 @@ fn a_prompt_of_several_words_is_said_and_a_single_word_is_no_command() {
     let both = env.run(&["fix the bug", "-p", "x"]);
     assert_eq!(both.code, Some(2), "{both}");
 }
+
+#[test]
+fn every_agent_is_named_once_where_its_hook_is_described() {
+    let help = TestEnv::new().run(&["hook", "--help"]).success();
+    let (_, values) = help.split_once("[possible values: ").expect("the agents");
+    let (values, _) = values.split_once(']').expect("the end");
+    let names: Vec<&str> = values.split(',').map(str::trim).collect();
+    let mut distinct = names.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert_eq!(names.len(), distinct.len(), "{names:?}");
+}
+
+#[test]
+fn branches_are_counted_where_parents_follow_their_children() {
+    let env = TestEnv::new();
+    env.session("s.jsonl", "u:5 a:5 u:5 a:5");
+    let text = String::from_utf8(env.read("s.jsonl")).expect("text");
+    let (header, rest) = text.split_once('\n').expect("lines");
+    let mut lines: Vec<&str> = rest.lines().collect();
+    // The newest entry is the last line of every session.
+    lines[..3].reverse();
+    env.write("s.jsonl", format!("{header}\n{}\n", lines.join("\n")));
+    let branches = env.json(&["inspect", "s.jsonl"])["branches"].clone();
+    assert_eq!(branches[0]["entries"], 4, "{branches}");
+}

@@ -35,6 +35,10 @@ fn a_page_has_every_turn_and_a_card_and_a_mark_for_each_compaction() {
         1,
         "the branch that was left is folded"
     );
+    // Ids that a summary names are anchors.
+    for id in ["e1", "e2", "e3"] {
+        assert_eq!(count(&format!(" id=\"{id}\" href=")), 1, "{id}");
+    }
     assert_eq!(count("<script"), 1);
     for loads in ["src=\"http", "@import", "<link", "url("] {
         assert_eq!(count(loads), 0, "{loads}");

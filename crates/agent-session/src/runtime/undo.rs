@@ -17,7 +17,7 @@ use session_store::NewEntry;
 use session_store::StoreError;
 
 /// The text that reports that what came later is left behind.
-const LEAVE: &str = "say leave_later";
+const LEAVE: &str = "set leave_later to true";
 
 /// The text that asks for an undo of what another program wrote.
 const ANY: &str = "say any (/undo any)";

@@ -192,3 +192,32 @@ async fn poll_jobs(jobs: &mut FuturesUnordered<Running>, works: bool) -> (Job, D
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::{Done, Events, Work};
+    use crate::channel::event_channel;
+    use crate::machine::Job;
+    use crate::runtime::command_channel;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_limits_of_jobs_hold_while_no_events_are_read() {
+        let (_commands, receiver) = command_channel();
+        let (sender, _events) = event_channel();
+        let mut work = Work::new(receiver, Events::new(sender, Arc::default()));
+        let ended = Arc::new(AtomicBool::new(false));
+        let limit = ended.clone();
+        work.start(Job(1), |_| async move {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            limit.store(true, Ordering::SeqCst);
+            Done::Elapsed
+        });
+        let next = tokio::time::timeout(Duration::from_secs(10), work.next(true, false)).await;
+        assert!(next.is_err(), "the end of the job waits");
+        assert!(ended.load(Ordering::SeqCst));
+    }
+}

@@ -2,8 +2,8 @@
 
 use crate::sessions::{patched, path, says};
 use compaction_core::{
-    AnswerEnd, ApplyError, CompactionPlan, PlanOptions, Summarizer, SummaryAnswer, TokenCount,
-    Trigger, plan_compaction,
+    AnswerEnd, AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, Summarizer,
+    SummaryAnswer, TokenCount, Trigger, plan_compaction,
 };
 
 /// Plans for a session that changes files.
@@ -22,7 +22,7 @@ fn plan() -> CompactionPlan {
     plan_compaction(&path(&session), &Trigger::Manual { focus: None }, &options).expect("a plan")
 }
 
-fn said(plan: &CompactionPlan, text: &str) -> Result<(), ApplyError> {
+fn said(plan: &CompactionPlan, text: &str) -> Result<AppliedCompaction, ApplyError> {
     let model = Summarizer::Model {
         provider: "p".to_owned(),
         model: "m".to_owned(),
@@ -32,7 +32,23 @@ fn said(plan: &CompactionPlan, text: &str) -> Result<(), ApplyError> {
         end: AnswerEnd::Complete,
         summarizer: model.clone(),
     });
-    plan.apply(&answers.collect::<Vec<_>>()).map(|_| ())
+    plan.apply(&answers.collect::<Vec<_>>())
+}
+
+#[test]
+fn the_ledger_of_a_plan_is_the_one_that_follows_its_summary() {
+    let plan = plan();
+    let applied = said(
+        &plan,
+        "Ported writer.go, reader.go, retry.go and report.go.",
+    )
+    .unwrap();
+    assert!(!plan.ledger.is_empty());
+    assert!(
+        applied.summary.contains(&plan.ledger.text),
+        "{}",
+        applied.summary
+    );
 }
 
 #[test]

@@ -73,6 +73,25 @@ fn questions_of_a_batch_are_asked_at_once_and_answered_in_any_order() {
 }
 
 #[test]
+fn the_time_of_a_call_is_without_the_time_that_the_user_thought() {
+    run(async {
+        let harness = asking(json!([write("a")]));
+        let mut life = harness.live();
+        life.say("work");
+        life.until(is_asked).await;
+        tokio::time::advance(Duration::from_secs(60)).await;
+        life.send(approve("call_1_1", Decision::Once));
+        life.rest().await;
+        let took = life.heard.iter().find_map(|event| match event {
+            SessionEvent::ToolEnd { seconds, .. } => Some(*seconds),
+            _ => None,
+        });
+        assert!(took.unwrap() < 60.0, "{took:?}");
+        life.close().await;
+    });
+}
+
+#[test]
 fn what_is_answered_for_good_is_not_asked_again() {
     run(async {
         let harness = asking(json!([

@@ -162,7 +162,7 @@ fn what_came_after_a_compaction_is_left_only_when_that_is_said() {
         let told = life.news();
         let id = life.result().entry_id.clone().unwrap();
         assert_snapshot!(told.replace(&id, "ID"), @"
-        error: 2 entries came after ID and would be left behind, as by undo; say leave_later to do it all the same
+        error: 2 entries came after ID and would be left behind, as by undo; set leave_later to true to do it all the same
         error: off is no strategy to compact with; name another
         error: a handoff takes the place of nothing; undo, then hand off
         ");
