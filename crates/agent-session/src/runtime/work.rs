@@ -200,14 +200,14 @@ mod tests {
     use std::time::Duration;
 
     use super::{Done, Events, Work};
-    use crate::channel::event_channel;
     use crate::machine::Job;
-    use crate::runtime::command_channel;
+    use session_protocol::channel::{EVENT_BYTES, queue};
+    use session_protocol::command_channel;
 
     #[tokio::test(start_paused = true)]
     async fn time_limits_of_jobs_hold_while_no_events_are_read() {
         let (_commands, receiver) = command_channel();
-        let (sender, _events) = event_channel();
+        let (sender, _events) = queue(EVENT_BYTES);
         let mut work = Work::new(receiver, Events::new(sender, Arc::default()));
         let ended = Arc::new(AtomicBool::new(false));
         let limit = ended.clone();

@@ -178,7 +178,7 @@ fn both_ends_of_a_long_command_and_unseen_characters_are_shown() {
        arrows or a letter, then enter   esc stops the turn
 
     >
-    [==========....!.....]  31.8k billed  11.8k left  asks
+    openai/gpt-5.4  [=========...!....]  31.8k  11.8k left  asks
     ");
 }
 

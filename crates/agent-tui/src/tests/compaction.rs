@@ -108,8 +108,8 @@ fn the_status_line_drops_the_folder_then_the_cost_then_the_model() {
     insta::assert_snapshot!(lines.join("\n"), @"
     100 ~/parser  openai/gpt-5.4  $0.06  [####======....!.....]  31.8k billed  11.8k left
      80 ~/parser  openai/gpt-5.4  $0.06  [###======...!....]  31.8k billed  11.8k left
-     64 openai/gpt-5.4  [###======....!....]  31.8k billed  11.8k left
-     56 [####======....!.....]  31.8k billed  11.8k left
+     64 openai/gpt-5.4  $0.06  [###======....!....]  31.8k  11.8k left
+     56 openai/gpt-5.4  [###======...!....]  31.8k  11.8k left
      40 [###======...!....]  31.8k  11.8k left
      30 [#==..!.]  31.8k  11.8k left
     ");

@@ -47,7 +47,7 @@ fn models_and_files_are_completed() {
     > look at @du
       @src/duration.rs
       @tests/duration.rs
-    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
+    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
     ");
     bench.key(KeyCode::Tab);
     assert_eq!(bench.state.editor.text(), "look at @src/duration.rs ");
@@ -85,7 +85,7 @@ fn an_unknown_command_stays_in_the_editor() {
     ~~~
 
     > /frobnicate now
-    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
+    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
     ");
 }
 
@@ -115,7 +115,7 @@ fn long_pastes_are_sent_whole() {
     ~~~
 
     > [paste 1: 30 lines]
-    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
+    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
     ");
     bench.key(KeyCode::Enter);
     let asked = bench.asked();

@@ -147,7 +147,7 @@ fn models_and_thinking_are_chosen_from_lists() {
     ~~~
 
     > ask something, / for commands, @ for files
-    openai/gpt-5.4  [=======...!...]  31.8k billed  11.8k left
+    openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
     ");
 }
 
