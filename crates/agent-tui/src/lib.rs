@@ -17,7 +17,6 @@ mod editor;
 mod external;
 mod gauge;
 mod help;
-mod highlight;
 mod live;
 mod markdown;
 mod matching;

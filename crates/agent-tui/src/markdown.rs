@@ -5,7 +5,6 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use session_model::text::clean_lines;
 
-use crate::highlight::Highlighter;
 use crate::text::{columns, line, safe_line, safe_lines, wrap};
 use crate::theme::Theme;
 
@@ -46,7 +45,7 @@ pub fn lines(source: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
         indents: Vec::new(),
         lists: Vec::new(),
         code: None,
-        language: String::new(),
+        is_diff: false,
         link: None,
         table: None,
         needs_gap: false,
@@ -84,8 +83,8 @@ struct Page {
     lists: Vec<Option<u64>>,
     /// The text of the open block of code.
     code: Option<String>,
-    /// The language of the newest block of code, as its fence names it.
-    language: String,
+    /// The newest block of code is a diff.
+    is_diff: bool,
     /// The address of the open link, and what is shown of it.
     link: Option<(String, String)>,
     table: Option<Table>,
@@ -141,10 +140,8 @@ impl Page {
             Tag::CodeBlock(kind) => {
                 self.flush();
                 self.gap();
-                self.language.clear();
-                if let CodeBlockKind::Fenced(language) = kind {
-                    self.language = language.into_string();
-                }
+                let is_diff = |name: &str| matches!(name, "diff" | "patch");
+                self.is_diff = matches!(kind, CodeBlockKind::Fenced(name) if is_diff(&name));
                 self.code = Some(String::new());
             }
             Tag::HtmlBlock => self.gap(),
@@ -317,13 +314,14 @@ impl Page {
 
     fn end_code(&mut self) {
         let code = self.code.take().unwrap_or_default();
-        let mut highlighter = Highlighter::new(&self.language, self.theme);
         for text in code.lines() {
-            let mut text = highlighter.line(text);
-            if !text.spans.is_empty() {
-                text.spans.insert(0, Span::raw("  "));
-            }
-            self.push(&text);
+            let style = match text.chars().next().filter(|_| self.is_diff) {
+                Some('+') => self.theme.good(),
+                Some('-') => self.theme.bad(),
+                Some(_) | None => self.theme.code(),
+            };
+            let indent = if text.is_empty() { "" } else { "  " };
+            self.push(&line(format!("{indent}{text}"), style));
         }
         self.needs_gap = true;
     }

@@ -62,7 +62,27 @@ pub struct Came {
     pub tokens: TokenCount,
 }
 
+/// The deepest indentation: deeper branches are in one column, not in a wider and wider margin.
+const DEEPEST: usize = 10;
+
 impl TreeRow {
+    /// Returns what precedes its text: the indentation, and a letter that says what it is.
+    pub fn lead(&self) -> (String, char) {
+        let lead = match (self.depth.min(DEEPEST), self.opens) {
+            (0, _) => String::new(),
+            (depth, true) => format!("{}+-", "| ".repeat(depth - 1)),
+            (depth, false) => "| ".repeat(depth),
+        };
+        let mark = match (self.rank, self.is_active, self.is_here) {
+            (_, _, true) => '@',
+            (Rank::Compaction, ..) => 'C',
+            (Rank::Branch, ..) => 's',
+            (Rank::Turn | Rank::Other, true, false) => 'o',
+            (Rank::Turn | Rank::Other, false, false) => 'x',
+        };
+        (lead, mark)
+    }
+
     /// Returns whether a text in lower case occurs in it.
     pub fn matches(&self, tree: &SessionTree, query: &str) -> bool {
         let label = self.label.as_deref().unwrap_or_default();

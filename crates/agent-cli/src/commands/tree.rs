@@ -112,9 +112,6 @@ fn is_inserted_entry(entry: &Entry) -> bool {
     matches!(&**message, AgentMessage::User(user) if is_inserted(user))
 }
 
-/// The deepest indentation.
-const DEEPEST: usize = 10;
-
 /// Returns the turns and branches for people.
 fn drawn((tree, leaf): (&SessionTree, Leaf), entries: &[Row]) -> String {
     let rows = tree_rows(tree, leaf, &|index| !entries[index.as_usize()].is_inserted);
@@ -128,18 +125,11 @@ fn drawn((tree, leaf): (&SessionTree, Leaf), entries: &[Row]) -> String {
     );
     let mut out = format!("{}\n", styled(BOLD, &title));
     for row in &rows {
-        let mark = match (row.rank, row.is_active, row.is_here) {
-            (_, _, true) => styled(GOOD, "@"),
-            (Rank::Compaction, ..) => "C".to_owned(),
-            (Rank::Branch, ..) => "s".to_owned(),
-            (Rank::Turn | Rank::Other, true, false) => "o".to_owned(),
-            (Rank::Turn | Rank::Other, false, false) => styled(DIM, "x"),
-        };
-        // Deeper branches stand in one column, not in a wider and wider margin.
-        let lead = match (row.depth.min(DEEPEST), row.opens) {
-            (0, _) => String::new(),
-            (depth, true) => format!("{}+-", "| ".repeat(depth - 1)),
-            (depth, false) => "| ".repeat(depth),
+        let (lead, mark) = row.lead();
+        let mark = match mark {
+            '@' => styled(GOOD, "@"),
+            'x' => styled(DIM, "x"),
+            other => other.to_string(),
         };
         let tools = match row.tools {
             0 => String::new(),

@@ -66,18 +66,17 @@ pub(super) fn page(session: &Snapshot, environment: &Environment) -> Pager {
         stays: fill.shares,
     };
     let left = figures.map(|figures| Gauge { figures, fixed: 0 }.left());
-    let about = if fill.is_billed { "" } else { "~" };
+    let size = match fill.is_billed {
+        true => format!("{} billed", tokens(fill.tokens)),
+        false => format!("~{}", tokens(fill.tokens)),
+    };
     let window = match session.window {
         TokenCount::ZERO => "window unknown".to_owned(),
         window => format!("of {} window", tokens(window)),
     };
     let mut lines = vec![
         line(
-            format!(
-                "{about}{} {window}   {}",
-                tokens(fill.tokens),
-                left.unwrap_or_default()
-            ),
+            format!("{size} {window}   {}", left.unwrap_or_default()),
             theme.bold(),
         ),
         colored(&bar.cells(width), theme),

@@ -7,9 +7,6 @@ use super::{Mode, TreeView, room};
 use crate::text::{columns, cut, fitting, line};
 use crate::theme::Theme;
 
-/// How deep a branch is indented at most.
-const DEEPEST: usize = 8;
-
 /// From how many columns on everything about a row is shown.
 const WIDE: usize = 60;
 
@@ -158,19 +155,7 @@ impl TreeView {
 
     fn row(&self, place: usize, is_chosen: bool, width: usize, theme: Theme) -> Line<'static> {
         let row = &self.rows[place];
-        let mark = match (row.rank, row.is_active, row.is_here) {
-            (_, _, true) => '@',
-            (Rank::Compaction, ..) => 'C',
-            (Rank::Branch, ..) => 's',
-            (Rank::Turn | Rank::Other, true, false) => 'o',
-            (Rank::Turn | Rank::Other, false, false) => 'x',
-        };
-        let depth = row.depth.min(DEEPEST);
-        let lead = match (depth, row.opens) {
-            (0, _) => String::new(),
-            (depth, true) => format!("{}+-", "| ".repeat(depth - 1)),
-            (depth, false) => "| ".repeat(depth),
-        };
+        let (lead, mark) = row.lead();
         let arrow = if is_chosen { '>' } else { ' ' };
         let head = format!("{arrow} {lead}{mark} ");
         let label = row
