@@ -22,7 +22,11 @@ fn plan() -> CompactionPlan {
     plan_compaction(&path(&session), &Trigger::Manual { focus: None }, &options).expect("a plan")
 }
 
-fn said(plan: &CompactionPlan, text: &str) -> Result<AppliedCompaction, ApplyError> {
+fn said(plan: &CompactionPlan, text: &str) -> Result<(), ApplyError> {
+    applied(plan, text).map(|_| ())
+}
+
+fn applied(plan: &CompactionPlan, text: &str) -> Result<AppliedCompaction, ApplyError> {
     let model = Summarizer::Model {
         provider: "p".to_owned(),
         model: "m".to_owned(),
