@@ -123,7 +123,7 @@ impl AgentSession {
         let path = self.path();
         let first = match &compaction.first_kept {
             FirstKept::Entry(first) => path.place_of(first),
-            _ => None,
+            FirstKept::None => None,
         };
         pins.retain(|pin| {
             let place = path.place_of(&pin.entry_id);

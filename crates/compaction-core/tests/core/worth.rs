@@ -42,7 +42,7 @@ fn applied(plan: &CompactionPlan, text: &str) -> Result<AppliedCompaction, Apply
 #[test]
 fn the_ledger_of_a_plan_is_the_one_that_follows_its_summary() {
     let plan = plan();
-    let applied = said(
+    let applied = applied(
         &plan,
         "Ported writer.go, reader.go, retry.go and report.go.",
     )
