@@ -62,8 +62,8 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
     let (id, path) = &ended.session;
     let path = path.as_ref().filter(|path| stores::exists(path));
     let go_on = path.map(|path| ResumeCommand::of(args, global).command(id, path, &prepared.cwd));
-    if go_on.is_some() {
-        prepared.copy.map(keep_copy);
+    if let Some(copy) = prepared.copy.filter(|_| go_on.is_some()) {
+        keep_copy(copy);
     }
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));

@@ -143,7 +143,9 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
     let path = path.filter(|path| stores::exists(path));
     let go_on = path.map(|path| ResumeCommand::of(args, global).command(&id, &path, &prepared.cwd));
     if let Some(go_on) = &go_on {
-        prepared.copy.map(keep_copy);
+        if let Some(copy) = prepared.copy {
+            keep_copy(copy);
+        }
         tell(&styled(DIM, &format!("to go on: {go_on}")));
     }
     if let Some(error) = finished.unsaved {
