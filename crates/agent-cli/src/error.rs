@@ -135,7 +135,7 @@ fn hint(advice: &Advice) -> String {
         Advice::UseCopy => "; use --out FILE",
         Advice::OrCopy => ", or write a copy with --out FILE",
         Advice::ReadOrFork => {
-            ", or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork"
+            ", or write a copy with --out FILE; open it read-only with agent-cli inspect, or continue in a copy with --fork"
         }
         Advice::Migrate(path) => {
             let path = path.display();

@@ -1,4 +1,4 @@
-//! Handoff: a document from which a new session goes on. Nothing is appended to the old one.
+//! Handoff: a document for a new session to continue from. Nothing is appended to the old one.
 
 use session_model::{AgentMessage, SessionContext, SessionPath};
 

@@ -30,7 +30,7 @@ fixed_prompts! {
     compaction_short_summary = "compaction-short-summary.md";
     /// Returns the prompt for the summary of a branch.
     branch_summary = "branch-summary.md";
-    /// Returns the prompt for a document from which a new session goes on.
+    /// Returns the prompt for a document for a new session to continue from.
     handoff_document = "handoff-document.md";
     /// Returns the prompt for a snapshot of everything, before files and images are brought back.
     state_snapshot = "state-snapshot.md";

@@ -163,7 +163,7 @@ pub enum Advice {
     UseCopy,
     /// Write a copy meanwhile.
     OrCopy,
-    /// Read the session, or go on from a copy of it, while another program has it open.
+    /// Read the session, or continue in a copy of it, while another program has it open.
     ReadOrFork,
     /// Convert the session at this path to the newest version.
     Migrate(PathBuf),

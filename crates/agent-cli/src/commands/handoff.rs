@@ -1,4 +1,4 @@
-//! `handoff`: a document from which a new session goes on, and that session.
+//! `handoff`: a document for a new session to continue from, and that session.
 
 use std::path::Path;
 use std::time::Instant;
@@ -31,7 +31,7 @@ use summarize::{
     Candidate, HandoffJob, ModelReport, SummaryStep, bill_in_details, handoff, seconds_in_details,
 };
 
-/// Write a document from which a new session goes on, and begin that session with it.
+/// Write a document for a new session to continue from, and begin that session with it.
 #[derive(Debug, Args)]
 pub struct HandoffArgs {
     #[command(flatten)]

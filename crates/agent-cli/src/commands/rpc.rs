@@ -66,7 +66,7 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
         keep_copy(copy);
     }
     if ended.interrupted {
-        let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));
+        let hint = go_on.map_or(String::new(), |go_on| format!("; to continue: {go_on}"));
         return Err(Error::Stopped(format!("stopped{hint}")));
     }
     if let Some(error) = finished.unsaved {

@@ -146,7 +146,7 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
         if let Some(copy) = prepared.copy {
             keep_copy(copy);
         }
-        tell(&styled(DIM, &format!("to go on: {go_on}")));
+        tell(&styled(DIM, &format!("to continue: {go_on}")));
     }
     if let Some(error) = finished.unsaved {
         return Err(for_runs(Error::Failure(format!(

@@ -17,7 +17,7 @@ pub struct ModelArgs {
     /// Ask at this address instead of the provider's own.
     #[arg(long, value_name = "URL", requires = "models")]
     pub base_url: Option<String>,
-    /// Speak this wire instead of the provider's own.
+    /// Use this protocol instead of the provider's own.
     #[arg(long, value_enum, value_name = "WIRE", requires = "models")]
     pub wire: Option<ProtocolArg>,
     /// The environment variable that holds the key.

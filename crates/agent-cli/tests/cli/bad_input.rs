@@ -424,7 +424,7 @@ fn locked_session() {
     lock.lock().expect("the lock");
     let compact = [&["compact", "s.jsonl", "--in-place"], &SMALL[..]].concat();
     let said = refused(&env, 4, &compact);
-    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by process [PID]; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork");
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by process [PID]; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or continue in a copy with --fork");
     let branch = ["branch", "s.jsonl", "--to", "e2", "--in-place"];
     assert_eq!(refused(&env, 4, &branch), said);
     assert_eq!(
@@ -449,7 +449,7 @@ fn a_link_is_locked_with_its_target() {
     let lock = std::fs::File::open(env.path("s.jsonl.lock")).expect("the lock file");
     lock.lock().expect("the lock");
     let said = refused(&env, 4, &["undo", "link.jsonl", "--any", "--in-place"]);
-    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork");
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or continue in a copy with --fork");
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn locked_migration() {
     let lock = std::fs::File::open(env.path("s.jsonl.lock")).expect("the lock file");
     lock.lock().expect("the lock");
     let said = refused(&env, 4, &["migrate", "s.jsonl", "--in-place"]);
-    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork");
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or continue in a copy with --fork");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn help() {
       plan         Show what a compaction would do, without doing it
       compact      Compact a session: summarize older history, keep recent work verbatim
       branch       Go to another point of the session, with or without a summary of what is left
-      handoff      Write a document from which a new session goes on, and begin that session with it
+      handoff      Write a document for a new session to continue from, and begin that session with it
       recall       Find again what was said, on every branch, also what a compaction took out of the
                    context
       files        Show which files the agent read and changed, or the history of one and its text as
@@ -145,7 +145,7 @@ fn help() {
               Ask at this address instead of the provider's own
 
           --wire <WIRE>
-              Speak this wire instead of the provider's own
+              Use this protocol instead of the provider's own
 
               Possible values:
               - chat:      Chat Completions and everything compatible
@@ -176,18 +176,18 @@ fn help() {
               session's text is not
 
       -c, --continue
-              Go on with the newest session of this folder; without -p and a terminal, finish what it
-              was doing
+              Continue the newest session of this folder; without -p and a terminal, finish what it was
+              doing
 
       -r, --resume <ID>
-              Go on with the session of this id, or of the only one that begins so; of another agent's,
+              Continue the session of this id, or of the only one that begins so; of another agent's,
               with a copy
 
           --session <FILE|ID>
-              Go on with this session file or session, or begin the file
+              Continue this session file or session, or begin the file
 
           --fork <FILE|ID>
-              Go on from a copy of this session; the session itself stays as it is
+              Continue in a copy of this session; the session itself stays as it is
 
           --no-session
               Keep nothing on disk
@@ -285,7 +285,7 @@ fn help() {
               Ask at this address instead of the provider's own
 
           --wire <WIRE>
-              Speak this wire instead of the provider's own
+              Use this protocol instead of the provider's own
 
               Possible values:
               - chat:      Chat Completions and everything compatible

@@ -106,7 +106,7 @@ fn a_session_is_talked_to_compacted_and_resumed() {
     let last = pty.transcript();
     let resume = last
         .lines()
-        .find(|line| line.contains("to go on: agent-cli --resume"));
+        .find(|line| line.contains("to continue: agent-cli --resume"));
     let resume = resume.unwrap_or_else(|| panic!("{last}"));
     let id = resume
         .split_whitespace()
@@ -135,7 +135,7 @@ fn plain_lines_need_no_moving_cursor() {
     pty.wait_for("Hello there.");
     // Ctrl-C where nothing runs ends it as ctrl-d does.
     pty.send("\u{3}");
-    pty.wait_for("to go on: agent-cli --resume");
+    pty.wait_for("to continue: agent-cli --resume");
     assert_eq!(pty.exit_code(), 0);
     assert!(
         !pty.raw().contains('\u{1b}') || !pty.raw().contains("\u{1b}[6n"),
@@ -152,11 +152,11 @@ fn a_session_that_another_process_has_open_is_not_offered() {
         &[json!({"answer": {"text": "Hello there."}})],
     );
     let arguments = ["--plain", "--provider", &provider];
-    let mut first = Pty::start(folder.path(), &arguments);
+    let mut first = start(folder.path(), &arguments);
     first.wait_for("scripted/demo");
     first.send("hi\r");
     first.wait_for("Hello there.");
-    let mut second = Pty::start(folder.path(), &arguments);
+    let mut second = start(folder.path(), &arguments);
     second.wait_for("scripted/demo");
     second.send("/resume\r");
     second.wait_for("there is no other session");

@@ -55,7 +55,7 @@ fn ctrl_z_goes_back_to_the_shell_and_fg_continues() {
     pty.send("\r");
     pty.wait_for("Hello there.");
     pty.send("\u{4}");
-    pty.wait_for("to go on:");
+    pty.wait_for("to continue:");
     check_terminal(&mut pty, "left");
     pty.send("exit\r");
     pty.exit_code();

@@ -46,7 +46,7 @@ fn sessions_of_all_agents_are_found_and_gone_on_with() {
     insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
-    Sessions of this project: go on with one
+    Sessions of this project: choose one to continue
     > fix the parser                                    2026-01-05 09:12  12 kB  ...
       日 本 語  write the changelog, which is long and...  2026-01-04 10:00  1.2 MB ...
        [2Jevil                                          2026-01-03 10:00  1.2 MB ...
@@ -63,7 +63,7 @@ fn sessions_of_all_agents_are_found_and_gone_on_with() {
     bench.screen();
     insta::assert_snapshot!(bench.screen(), @"
     ~~~
-    Sessions of this project: go on with one
+    Sessions of this project: choose one to continue
     > 日 本 語  write the changelog, which is long and...  2026-01-04 10:00  1.2 MB ...
 
 

@@ -28,7 +28,7 @@ pub struct RunArgs {
     /// Ask at this address instead of the provider's own.
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// Speak this wire instead of the provider's own.
+    /// Use this protocol instead of the provider's own.
     #[arg(long, value_enum, value_name = "WIRE")]
     pub wire: Option<ProtocolArg>,
     /// The environment variable that holds the key.
@@ -43,16 +43,16 @@ pub struct RunArgs {
     /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Go on with the newest session of this folder; without -p and a terminal, finish what it was doing.
+    /// Continue the newest session of this folder; without -p and a terminal, finish what it was doing.
     #[arg(short = 'c', long = "continue", group = "which")]
     pub go_on: bool,
-    /// Go on with the session of this id, or of the only one that begins so; of another agent's, with a copy.
+    /// Continue the session of this id, or of the only one that begins so; of another agent's, with a copy.
     #[arg(short = 'r', long, value_name = "ID", group = "which")]
     pub resume: Option<String>,
-    /// Go on with this session file or session, or begin the file.
+    /// Continue this session file or session, or begin the file.
     #[arg(long, value_name = "FILE|ID", group = "which")]
     pub session: Option<PathBuf>,
-    /// Go on from a copy of this session; the session itself stays as it is.
+    /// Continue in a copy of this session; the session itself stays as it is.
     #[arg(long, value_name = "FILE|ID", group = "which")]
     pub fork: Option<PathBuf>,
     /// Keep nothing on disk.

@@ -178,7 +178,7 @@ impl Ended {
             None if self.driver.printer.had_no_turn() => Ok(Outcome::nothing_to_do(
                 match &self.go_on {
                     Some(go_on) => {
-                        format!("the session ends in an answer; to go on: {go_on} -p TEXT")
+                        format!("the session ends in an answer; to continue: {go_on} -p TEXT")
                     }
                     None => {
                         "the session ends in an answer; say what to do next with -p TEXT".to_owned()
@@ -212,7 +212,7 @@ impl Ended {
             self.driver.printer.print_errors();
             self.tell_spent();
             if let Some(go_on) = &self.go_on {
-                tell(&styled(DIM, &format!("to go on: {go_on} -p ...")));
+                tell(&styled(DIM, &format!("to continue: {go_on} -p ...")));
             }
             self.driver
                 .printer
@@ -264,8 +264,8 @@ impl Ended {
     fn waiting(&self) -> String {
         match (&self.go_on, self.finished.waiting) {
             (None, _) | (Some(_), 0) => String::new(),
-            (Some(_), 1) => "; 1 message waits and is sent on going on".to_owned(),
-            (Some(_), waiting) => format!("; {waiting} messages wait and are sent on going on"),
+            (Some(_), 1) => "; 1 message waits and is sent then".to_owned(),
+            (Some(_), waiting) => format!("; {waiting} messages wait and are sent then"),
         }
     }
 
@@ -273,7 +273,7 @@ impl Ended {
     fn hint(&self, more: &str) -> String {
         let mark = if self.is_text { "\n" } else { "; " };
         match &self.go_on {
-            Some(go_on) => format!("{mark}to go on: {go_on}{more}"),
+            Some(go_on) => format!("{mark}to continue: {go_on}{more}"),
             None => String::new(),
         }
     }

@@ -343,7 +343,7 @@ fn models(
             by_name(Some(other))
         }
         None => Err(Error::Usage(format!(
-            "{what}; or go on with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings"
+            "{what}; or continue with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings"
         ))),
     }
 }

@@ -59,15 +59,15 @@ fn ctrl_c_behind_the_last_answer_stops_nothing() {
 
 #[test]
 fn ctrl_c_before_all_is_done_stops_the_run() {
-    assert_snapshot!(said(stopped(None)), @"stopped; to go on: agent-cli --resume s");
-    assert_snapshot!(said(stopped(Some(TurnEnd::Aborted))), @"stopped; to go on: agent-cli --resume s");
+    assert_snapshot!(said(stopped(None)), @"stopped; to continue: agent-cli --resume s");
+    assert_snapshot!(said(stopped(Some(TurnEnd::Aborted))), @"stopped; to continue: agent-cli --resume s");
     let mut ended = stopped(Some(TurnEnd::Done));
     ended.finished.waiting = 2;
-    assert_snapshot!(said(ended), @"stopped; 2 messages wait and are sent on going on; to go on: agent-cli --resume s");
+    assert_snapshot!(said(ended), @"stopped; 2 messages wait and are sent then; to continue: agent-cli --resume s");
     let mut ended = stopped(Some(TurnEnd::Done));
     ended.driver.due = [ScriptAction::Compact { focus: None }].into();
-    assert_snapshot!(said(ended), @"stopped; to go on: agent-cli --resume s");
+    assert_snapshot!(said(ended), @"stopped; to continue: agent-cli --resume s");
     let mut ended = stopped(Some(TurnEnd::Done));
     ended.driver.acting = true;
-    assert_snapshot!(said(ended), @"stopped; to go on: agent-cli --resume s");
+    assert_snapshot!(said(ended), @"stopped; to continue: agent-cli --resume s");
 }

@@ -160,7 +160,7 @@ fn ctrl_c_closes_the_session_and_says_how_to_go_on() {
         let (code, _, said) = client.end();
         assert_eq!(code, Some(130), "{said}");
         assert!(
-            said.contains("stopped; to go on: agent-cli --resume "),
+            said.contains("stopped; to continue: agent-cli --resume "),
             "{said}"
         );
     }

@@ -54,7 +54,7 @@ fn the_model_of_the_session_is_asked_where_none_is_named() {
     let change = "{\"type\":\"model_change\",\"id\":\"m\",\"parentId\":\"e2\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"provider\":\"openai\",\"modelId\":\"gpt-5.4\"}\n";
     runs.env.write("s.jsonl", text + change);
     let cwd = runs.env.folder().to_str().expect("a path");
-    assert_snapshot!(refused(&runs, 2, &["--session", "s.jsonl", "-p", "hi", "--cwd", cwd]), @"error: the session's model openai/gpt-5.4 cannot be asked: no key for openai: set OPENAI_API_KEY, or name another variable with --api-key-env; or go on with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings");
+    assert_snapshot!(refused(&runs, 2, &["--session", "s.jsonl", "-p", "hi", "--cwd", cwd]), @"error: the session's model openai/gpt-5.4 cannot be asked: no key for openai: set OPENAI_API_KEY, or name another variable with --api-key-env; or continue with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings");
 }
 
 #[test]
@@ -196,8 +196,8 @@ fn a_full_disk() {
     assert_snapshot!(limited(1, "-p hi"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent on going on
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
+    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent then
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
     assert_eq!(runs.sessions().len(), 0);
     // Nor can it go on yet.
@@ -226,14 +226,14 @@ fn a_session_that_cannot_grow() {
     assert_snapshot!(run("-p more"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent on going on
-    to go on: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
+    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent then
+    to continue: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
     ");
     assert_snapshot!(run("--tools none"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent on going on
-    to go on: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
+    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent then
+    to continue: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
     ");
     let output = runs.play(&["--session", "s.jsonl"]);
     assert_eq!(output.success(), "After all.\n");

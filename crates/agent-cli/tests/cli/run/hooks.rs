@@ -83,7 +83,7 @@ fn a_blocked_call_is_told_to_the_model() {
       read notes.txt
         x hook guard cancelled this call: not these notes
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
     assert_snapshot!(results(&runs).join("\n"), @"hook guard cancelled this call: not these notes");
 }
@@ -123,7 +123,7 @@ fn a_hook_that_fails_is_told_and_the_run_succeeds() {
     > hello
     warning: hook broken failed at turn_end: exit code 3: oh no
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
     let runs = Runs::of(super::TWICE);
     set(&runs, &failing);

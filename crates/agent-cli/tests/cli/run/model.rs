@@ -105,7 +105,7 @@ fn the_prompt_is_answered() {
     > hi
     note: test/alpha: later (status 503); again in [DELAY], for 300 s at most
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2' -p ...
+    to continue: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2' -p ...
     ");
     let body = &asked.bodies()[1];
     assert_eq!(body["messages"][1]["content"], "hi");
@@ -156,7 +156,7 @@ fn a_model_that_refuses() {
     test/alpha, window 32.0k, in [DIR], session [SESSION]
     > hi
     error: test/alpha: who are you; check the key in TEST_KEY (status 401)
-    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2'
+    to continue: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2'
     ");
 }
 
@@ -177,7 +177,7 @@ fn a_level_of_thinking_is_sent_or_refused_with_a_reason() {
     test/alpha, window 32.0k, in [DIR], session [SESSION]
     > hi
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'thinking=high' --set 'http.attempts=2' -p ...
+    to continue: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'thinking=high' --set 'http.attempts=2' -p ...
     ");
     assert_eq!(asked.bodies()[0]["reasoning_effort"], Value::Null);
 }
@@ -227,7 +227,7 @@ fn a_session_goes_on_with_its_own_model_or_not_at_all() {
     assert_snapshot!(refused, @"
     exit 2
     --- stderr
-    error: the session's model test/alpha cannot be asked: no provider test; add it to the settings under providers, or give --base-url; or go on with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings
+    error: the session's model test/alpha cannot be asked: no provider test; add it to the settings under providers, or give --base-url; or continue with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings
     ");
     assert_eq!(asked.session(), before);
     assert_eq!(asked.server.received().len(), 1);

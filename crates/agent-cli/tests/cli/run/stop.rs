@@ -112,7 +112,7 @@ fn ctrl_c_keeps_what_was_done_and_says_how_to_go_on() {
         .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["type"].take())
         .collect();
     assert_eq!(kinds.last(), Some(&Value::from("session_end")));
-    assert_snapshot!(output.stderr, @"error: stopped; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
+    assert_snapshot!(output.stderr, @"error: stopped; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
     // The session can be read, and goes on with what was asked.
     let session = runs.session();
     let name = session.to_str().expect("a path").to_owned();
@@ -140,7 +140,7 @@ fn ctrl_c_before_the_first_answer_loses_no_message() {
     running.interrupt();
     let output = running.end(&runs);
     assert_eq!(output.code, Some(130), "{output}");
-    assert_snapshot!(output.stderr, @"error: stopped; 1 message waits and is sent on going on; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
+    assert_snapshot!(output.stderr, @"error: stopped; 1 message waits and is sent then; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
     assert_eq!(
         runs.sessions().len(),
         0,
@@ -238,7 +238,7 @@ fn a_session_that_runs_is_locked_and_can_be_forked() {
     running.until("turn_start");
     let pid = format!("process {}", running.child.id());
     let refused = runs.refused(4, &["--session", "s.jsonl", "-p", "me too"]);
-    assert_snapshot!(refused.replace(&pid, "process [PID]"), @"error: [DIR]/s.jsonl: locked by process [PID]; wait for it; open it read-only with agent-cli inspect, or go on from a copy with --fork");
+    assert_snapshot!(refused.replace(&pid, "process [PID]"), @"error: [DIR]/s.jsonl: locked by process [PID]; wait for it; open it read-only with agent-cli inspect, or continue in a copy with --fork");
     runs.env.write("other.jsonl", TWICE);
     let fork = [
         "--fork",

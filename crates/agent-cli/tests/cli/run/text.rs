@@ -46,7 +46,7 @@ fn the_answer_alone_is_on_standard_output() {
     scripted/twice, window 16.0k, in [DIR], session [SESSION]
     > hi
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
 }
 
@@ -220,7 +220,7 @@ fn what_goes_wrong_on_the_way_is_said_and_the_script_goes_on() {
     > four
     warning: there are no 99 messages of the user to go back to
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
 }
 
@@ -296,7 +296,7 @@ fn the_document_of_a_run_that_did_nothing_or_failed() {
     assert_eq!(output.code, Some(3), "{output}");
     let document = output.json();
     assert_eq!(document["end"], Value::Null);
-    assert_snapshot!(document["nothing_to_do"].as_str().unwrap_or_default(), @"the session ends in an answer; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p TEXT");
+    assert_snapshot!(document["nothing_to_do"].as_str().unwrap_or_default(), @"the session ends in an answer; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p TEXT");
     let output = runs.play(&["--continue", "-p", "more", "--json"]);
     assert_eq!(output.code, Some(5), "{output}");
     assert_snapshot!(format!("{:#}", output.json()), @r#"
@@ -305,7 +305,7 @@ fn the_document_of_a_run_that_did_nothing_or_failed() {
         "exit_code": 5,
         "fault": "turn_failed",
         "kind": "provider",
-        "message": "scripted/script: no; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl"
+        "message": "scripted/script: no; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl"
       }
     }
     "#);
@@ -322,7 +322,7 @@ fn a_turn_that_fails() {
     scripted/script, window 128.0k, in [DIR], session [SESSION]
     > hi
     error: scripted/script: no money
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
 }
 
@@ -340,7 +340,7 @@ fn a_turn_that_failed_is_asked_anew() {
     scripted/script, window 128.0k, in [DIR], session [SESSION],
     4 entries so far
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
 }
 
@@ -359,7 +359,7 @@ fn the_answer_of_a_turn_that_fails_is_printed_all_the_same() {
     > hi
     [N] read, [N] written
     error: Incomplete response recovery failed: the answer was cut off (automatic compaction is switched off)
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
 }
 

@@ -109,7 +109,7 @@ fn f1_pending_calls_of_an_opened_session_do_not_run_unasked() {
         x not run: the session was opened from a file that ends in this call, and
           nobody could be asked; call again what is still wanted
     [N] read, [N] written
-    to go on: agent-cli --session [DIR]/e.jsonl --cwd [DIR] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --session [DIR]/e.jsonl --cwd [DIR] --provider scripted:script.jsonl -p ...
     ");
     assert_snapshot!(results(&runs, &output, &runs.env.path("e.jsonl")), @"toolResult: not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted");
     let runs = attacked();

@@ -19,7 +19,7 @@ fn the_newest_session_of_the_folder_goes_on() {
     4 entries so far
     > and now?
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
     assert_snapshot!(runs.said(&runs.session()), @"
     user: hi
@@ -38,7 +38,7 @@ fn a_session_that_ends_in_an_answer_has_nothing_to_do() {
     let runs = Runs::of(TWICE);
     runs.play(&["-p", "hi"]).success();
     let before = std::fs::read(runs.session()).expect("a session");
-    assert_snapshot!(runs.refused(3, &["-c"]), @"nothing to do: the session ends in an answer; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p TEXT");
+    assert_snapshot!(runs.refused(3, &["-c"]), @"nothing to do: the session ends in an answer; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p TEXT");
     assert_eq!(std::fs::read(runs.session()).expect("a session"), before);
 }
 
@@ -87,7 +87,7 @@ fn a_session_in_a_file_is_begun_and_goes_on() {
     session [DIR]/new folder/s.jsonl
     > hi
     [N] read, [N] written
-    to go on: agent-cli --session '[DIR]/new folder/s.jsonl' --provider scripted:script.jsonl -p ...
+    to continue: agent-cli --session '[DIR]/new folder/s.jsonl' --provider scripted:script.jsonl -p ...
     ");
     let output = runs.play(&["--session", "new folder/s.jsonl", "-p", "more"]);
     assert_eq!(output.success(), "Hello again.\n");
