@@ -1,4 +1,4 @@
-//! What a tool works in, and its limits.
+//! The environment of a tool call, and its limits.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::approval::Approvals;
 use crate::live::LiveOutput;
 use crate::workspace::Workspace;
 
-/// What a tool works in.
+/// The environment of a tool call.
 #[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct ToolContext {
@@ -19,7 +19,7 @@ pub struct ToolContext {
     pub workspace: Arc<Workspace>,
     /// Ends a running call.
     pub cancel: CancellationToken,
-    /// What a call may take and return.
+    /// The limits of a call's arguments and result.
     pub limits: ToolLimits,
     /// Decides about calls that have to be allowed.
     pub approvals: Approvals,
@@ -27,18 +27,18 @@ pub struct ToolContext {
     pub overflow: Option<PathBuf>,
     /// Returns whether a folder holds such text of another session that works in a folder (the second path).
     pub holds_outputs: Option<fn(&Path, &Path) -> bool>,
-    /// Environment variables that never reach a command, besides those whose name tells.
+    /// Environment variables that never reach a command, in addition to those with the name of a secret.
     pub secret_variables: Vec<String>,
-    /// Takes keys out of whatever a call returns.
+    /// Removes keys from the result of a call.
     pub redactor: Arc<Redactor>,
     /// The session as it was when the calls began, for tools that look into it; none where there is none.
     pub history: Option<Arc<History>>,
-    /// Who watches the output of the running call.
+    /// The receiver of the output of the running call.
     pub live: LiveOutput,
 }
 
 impl ToolContext {
-    /// Returns a context with the usual limits, in which nothing is kept and nobody watches.
+    /// Returns a context with the default limits, without stored output and without a receiver of live output.
     pub fn new(workspace: impl Into<Arc<Workspace>>, approvals: Approvals) -> Self {
         Self {
             workspace: workspace.into(),
@@ -55,7 +55,7 @@ impl ToolContext {
     }
 }
 
-/// What a call may take and return.
+/// Limits of a call's arguments and result.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
@@ -71,7 +71,7 @@ pub struct ToolLimits {
     pub image_bytes: u64,
     /// The largest file that is edited, in bytes.
     pub edit_bytes: u64,
-    /// How long a command may run when the call says nothing.
+    /// The default time limit of a command.
     pub bash_timeout: Duration,
     /// The longest that a call may ask for.
     pub bash_timeout_most: Duration,
@@ -97,6 +97,6 @@ impl Default for ToolLimits {
 pub struct History {
     /// The entries, those of other branches and what compactions took out of the context included.
     pub tree: SessionTree,
-    /// Where it stands.
+    /// The current leaf.
     pub leaf: Leaf,
 }

@@ -44,7 +44,7 @@ impl CommitPoint {
     }
 }
 
-/// Cancels the call when nobody waits for it any more.
+/// Cancels the call when it is dropped, because the caller has stopped waiting.
 struct Waiting(Arc<CommitPoint>);
 
 impl Drop for Waiting {
@@ -79,7 +79,7 @@ where
     }
 }
 
-/// What tells whether a file is still the one that was read.
+/// Identifies a version of a file: shows if it is still the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     length: u64,
@@ -102,7 +102,7 @@ impl Identity {
     }
 }
 
-/// What stands where a file is to be written.
+/// The existing file, if any, where a file is to be written.
 #[derive(Debug)]
 pub(crate) enum Target {
     /// Nothing.
@@ -112,7 +112,7 @@ pub(crate) enum Target {
 }
 
 impl Target {
-    /// Returns what stands at `place`, or why it may not be replaced.
+    /// Returns the existing file at `place`, or why it may not be replaced.
     pub(crate) fn at(place: &ResolvedPath) -> Result<Self, String> {
         match place.open(Purpose::TryWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::New),

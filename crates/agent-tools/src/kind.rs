@@ -1,8 +1,8 @@
-//! What stands under a name.
+//! Kinds of directory entries.
 
 use std::io;
 
-/// What stands under a name.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A regular file.

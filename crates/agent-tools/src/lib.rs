@@ -11,9 +11,9 @@
 //! assert!(tools.names().any(|name| name == "read"));
 //! ```
 //!
-//! **Invariants.** No tool leaves the workspace, whatever links do meanwhile. A call that needs approval runs only after
-//! an answer. Output is bounded, without control characters and without known secrets. A call never fails: errors are
-//! results that tell the model what to do.
+//! **Invariants.** No tool leaves the workspace, even if links change meanwhile. A call that needs approval runs only
+//! after an answer. Output is bounded, without control characters and without known secrets. A call never fails: errors
+//! are results that describe to the model what to do.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

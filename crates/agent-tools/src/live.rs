@@ -9,7 +9,7 @@ use tokio::time::Instant;
 /// The shortest time between two updates.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Receives the newest output of a running call; cheap to clone. By default nobody does.
+/// Receives the newest output of a running call; cheap to clone. There is no receiver by default.
 #[derive(Clone, Default)]
 pub struct LiveOutput(Option<Arc<dyn Fn(String) + Send + Sync>>);
 
@@ -35,7 +35,7 @@ pub(crate) struct Throttle {
     live: LiveOutput,
     /// There is output that was not sent.
     changed: bool,
-    /// When the next update may be sent.
+    /// The time at which the next update may be sent.
     next: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! What a call returns.
+//! The result of a call.
 
 use llm_providers::Redactor;
 use serde_json::Value;
@@ -7,14 +7,14 @@ use session_model::{Block, Content};
 use crate::text::each_string;
 use crate::text::without_controls;
 
-/// What a call returns: content for the model, and details for everybody else.
+/// The result of a call: content for the model, and details for all other readers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What the model sees, always blocks.
+    /// The content for the model, always blocks.
     pub content: Content,
-    /// Whether the call failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// What it did, for programs.
+    /// Details for programs.
     pub details: Option<Value>,
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::context::ToolContext;
 use crate::output::ToolOutput;
 
-/// What a tool does, in the kinds that the Agent Client Protocol knows.
+/// The kind of a tool, as in the Agent Client Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolKind {
     /// Reads files or data.
@@ -37,7 +37,7 @@ impl ToolKind {
     }
 }
 
-/// Which other calls may run while a call of the tool runs.
+/// The other calls that may run at the same time as a call of the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concurrency {
     /// None.
@@ -50,7 +50,7 @@ pub enum Concurrency {
     WithAny,
 }
 
-/// Whether a call whose result was lost may run again.
+/// Says if a call whose result was lost may run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Idempotency {
     /// It may: a second run ends in the same state as the first.
@@ -59,7 +59,7 @@ pub enum Idempotency {
     NotIdempotent,
 }
 
-/// What the argument `path` of a tool names.
+/// The kind of path in a tool's argument `path`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathArgument {
     /// A file.
@@ -70,24 +70,24 @@ pub enum PathArgument {
     FileOrFolder,
 }
 
-/// What is known about every call of a tool before it runs: [`UNKNOWN`](Self::UNKNOWN) or [`READ`](Self::READ), changed
-/// field by field.
+/// Properties of every call of a tool, known before it runs: [`UNKNOWN`](Self::UNKNOWN) or [`READ`](Self::READ),
+/// changed field by field.
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolMeta {
-    /// What the tool does.
+    /// The kind of the tool.
     pub kind: ToolKind,
-    /// Whether it changes nothing outside the session.
+    /// True if it changes nothing outside the session.
     pub read_only: bool,
-    /// Which other calls may run at the same time.
+    /// The other calls that may run at the same time.
     pub concurrency: Concurrency,
-    /// Whether a call whose result was lost may run again.
+    /// Says if a call whose result was lost may run again.
     pub idempotency: Idempotency,
-    /// Whether calls need approval even where no policy is set. Other calls need it only where the settings say so.
+    /// True if calls need approval even if no policy is set. Other calls need it only if the settings require it.
     pub needs_approval: bool,
-    /// What its argument `path` names; none for a tool without one.
+    /// The kind of its argument `path`; none for a tool without one.
     pub path: Option<PathArgument>,
-    /// Whether calls look into the session: others get no [`history`](crate::ToolContext::history).
+    /// True if calls read the session: others get no [`history`](crate::ToolContext::history).
     pub reads_session: bool,
 }
 

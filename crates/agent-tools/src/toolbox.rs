@@ -19,7 +19,7 @@ use crate::text;
 use crate::tool::{Tool, ToolMeta};
 use crate::workspace::Workspace;
 
-/// How much of a name that no tool has is repeated, in characters.
+/// The quoted length of an unknown tool's name, in characters.
 const NAME_CHARS: usize = 100;
 
 /// The tools that a session offers, in their order.
@@ -107,7 +107,7 @@ impl Toolbox {
         workspace: &Workspace,
     ) -> Vec<Vec<&'a ToolCall>> {
         let mut groups: Vec<Vec<&ToolCall>> = Vec::new();
-        // What is known about the calls of the last group.
+        // Properties and files of the calls of the last group.
         let mut running: Vec<(ToolMeta, Vec<PathBuf>)> = Vec::new();
         for call in calls {
             let meta = self.meta(&call.name);
@@ -132,7 +132,7 @@ impl Toolbox {
         groups
     }
 
-    /// Runs one call, once it is allowed. Never fails: whatever goes wrong is a result that tells the model what to do.
+    /// Runs one call, once it is allowed. Never fails: an error is a result that describes to the model what to do.
     pub async fn run(&self, call: &ToolCall, context: &ToolContext) -> ToolOutput {
         let Some(tool) = self.get(&call.name) else {
             let known = match self.known() {
@@ -183,8 +183,8 @@ impl Toolbox {
     }
 }
 
-/// Returns what has to be allowed before a call runs, as rules know it, each with the policy that holds where none is
-/// set; nothing for a call that cannot run, whose error tells why.
+/// Returns the questions of a call as rules match them, each with the policy that holds if none is set; none for a call
+/// that cannot run, since its error says why.
 fn permissions(tool: &dyn Tool, arguments: &Value, workspace: &Workspace) -> Vec<(String, Policy)> {
     let meta = tool.meta();
     if meta.needs_approval {

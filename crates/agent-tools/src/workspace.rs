@@ -22,11 +22,11 @@ const MOST_LINKS: usize = 40;
 /// The folder of a project's settings, wherever in the workspace it is.
 const SETTINGS_FOLDER: &str = ".agent-cli";
 
-/// Where git keeps a repository: a folder, or a file that names one.
+/// The name under which git keeps a repository: a folder, or a file that names one.
 const REPOSITORY: &str = ".git";
 
-/// What a tool works in: folders that are held open. A name is looked up once, and what it names is opened from
-/// the held folder on without following a link, so that nobody who changes names meanwhile can lead a tool out.
+/// The folders that a tool works in, held open. A path is resolved once, and then opened from the held folder without
+/// following a link, so that a concurrent change of names cannot lead a tool out.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: Arc<Root>,
@@ -36,18 +36,18 @@ pub struct Workspace {
     is_unchanged: Option<fn(&Path) -> bool>,
 }
 
-/// Why a path names no file that may be read.
+/// The reason why a path names no readable file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathError {
     /// It leads out.
     Outside,
     /// It leads nowhere, for this reason.
     Nowhere(String),
-    /// What it names is left alone, for this reason.
+    /// The file is protected, for this reason.
     Protected(&'static str),
 }
 
-/// Why a workspace cannot be opened.
+/// The reason why a workspace cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
@@ -56,7 +56,7 @@ pub enum WorkspaceError {
     Open {
         /// The folder.
         path: PathBuf,
-        /// What the system reported.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -65,7 +65,7 @@ pub enum WorkspaceError {
     NoFolder(PathBuf),
 }
 
-/// What may be done in a folder.
+/// The allowed access to a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Files are read and changed.
@@ -198,7 +198,7 @@ impl Workspace {
         // The root counts too, when it is the folder of settings itself.
         let above = root.path.parent().unwrap_or(&root.path);
         let within = found.strip_prefix(above).unwrap_or(&found);
-        // Some file systems do not tell upper case from lower.
+        // Some file systems ignore case.
         let is = |component: Component<'_>, name| component.as_os_str().eq_ignore_ascii_case(name);
         if within.components().any(|at| is(at, SETTINGS_FOLDER)) {
             return Err(format!(
@@ -233,7 +233,7 @@ impl Workspace {
         path.map_or_else(|| Ok(self.top()), |path| self.locate(path))
     }
 
-    /// Returns how a model is told of a path: from the root on where it is in it.
+    /// Returns a path as models see it: relative to the root if it is inside.
     pub fn shown(&self, path: &Path) -> String {
         let within = path.strip_prefix(&self.root.path).unwrap_or(path);
         match within.as_os_str().is_empty() {

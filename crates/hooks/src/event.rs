@@ -1,4 +1,4 @@
-//! What hooks are asked and told, and what they may answer.
+//! The payloads of hooks, and their possible answers.
 
 use compaction_core::{BranchPlan, CompactionPlan};
 use serde_json::{Map, Value};
@@ -9,13 +9,13 @@ use crate::point::HookPoint;
 /// A message of the user that is about to be sent.
 #[derive(Debug, Clone, Copy)]
 pub struct BeforePromptEvent<'a> {
-    /// What it says.
+    /// The text of the message.
     pub text: &'a str,
     /// The id that it will have in the session.
     pub entry_id: &'a EntryId,
 }
 
-/// What a hook adds to a message of the user.
+/// Additions of a hook to a message of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BeforePromptResult {
     /// Texts that the model reads next to the message.
@@ -33,15 +33,15 @@ pub struct ToolCallEvent<'a> {
     pub arguments: &'a Value,
 }
 
-/// What a hook may do to a tool call.
+/// The effect of a hook on a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ToolCallResult {
     /// Nothing.
     #[default]
     Proceed,
-    /// It does not run; the model is told why.
+    /// The call does not run; the model gets the reason.
     Block {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
 }
@@ -49,19 +49,19 @@ pub enum ToolCallResult {
 /// A compaction that is about to run.
 #[derive(Debug, Clone, Copy)]
 pub struct BeforeCompactEvent<'a> {
-    /// What would be done.
+    /// The plan of the compaction.
     pub plan: &'a CompactionPlan,
     /// The entries of the branch, root first.
     pub path: &'a SessionPath<'a>,
-    /// What the user asked the summary to focus on.
+    /// The user's instructions on what the summary should focus on.
     pub custom_instructions: Option<&'a str>,
-    /// Why it runs: `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
+    /// The reason of the compaction: `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
     pub reason: &'a str,
-    /// Whether the turn is asked again afterwards.
+    /// True if the request of the turn is repeated afterwards.
     pub will_retry: bool,
 }
 
-/// What a hook may do to a compaction.
+/// The effect of a hook on a compaction.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum BeforeCompactResult {
     /// Nothing.
@@ -69,7 +69,7 @@ pub enum BeforeCompactResult {
     Proceed,
     /// It does not happen.
     Cancel {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
     /// It happens with this in the place of the plan's own summary.
@@ -81,7 +81,7 @@ pub enum BeforeCompactResult {
 pub struct CompactionOverride {
     /// The summary.
     pub summary: String,
-    /// Whether the facts that code keeps are added behind it.
+    /// True if the ledger (facts that the program extracts) is appended to it.
     pub ledger: bool,
     /// A short form for lists.
     pub short_summary: Option<String>,
@@ -89,7 +89,7 @@ pub struct CompactionOverride {
     pub first_kept: EntryId,
     /// Tokens of the context before.
     pub tokens_before: u64,
-    /// What is kept with the entry.
+    /// Details that are stored with the entry.
     pub details: Option<Value>,
     /// Provider payloads.
     pub preserve_data: Map<String, Value>,
@@ -104,7 +104,7 @@ pub struct CompactingEvent<'a> {
     pub messages: &'a [&'a AgentMessage],
 }
 
-/// What a hook may add to the requests of a compaction.
+/// Additions of a hook to the requests of a compaction.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CompactingResult {
     /// A prompt in the place of the base prompt.
@@ -120,17 +120,17 @@ pub struct CompactingResult {
 pub struct BeforeTreeEvent<'a> {
     /// The session.
     pub tree: &'a SessionTree,
-    /// What would be done, the entries to summarize and the common ancestor included.
+    /// The plan, with the entries to summarize and the common ancestor.
     pub plan: &'a BranchPlan,
-    /// Where the leaf stands.
+    /// The current leaf.
     pub old_leaf: Leaf,
-    /// Where it is to go.
+    /// The new leaf.
     pub target: Leaf,
-    /// Whether the user wants a summary.
+    /// True if the user wants a summary.
     pub user_wants_summary: bool,
 }
 
-/// What a hook may do to a change of branch.
+/// The effect of a hook on a change of branch.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum BeforeTreeResult {
     /// Nothing.
@@ -138,7 +138,7 @@ pub enum BeforeTreeResult {
     Proceed,
     /// It does not happen.
     Cancel {
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
     /// Its summary is this one, if the user wants one.
@@ -150,7 +150,7 @@ pub enum BeforeTreeResult {
 pub struct BranchSummaryOverride {
     /// The summary.
     pub summary: String,
-    /// What is kept with the entry.
+    /// Details that are stored with the entry.
     pub details: Option<Value>,
 }
 
@@ -166,7 +166,7 @@ pub enum Notification {
     },
     /// `session_shutdown`: the session ends.
     SessionShutdown {
-        /// Why: `end`, or `handoff` or `fork` when another session goes on.
+        /// The reason: `end`, or `handoff` or `fork` when another session continues.
         reason: &'static str,
     },
     /// `tool_result`: a tool has run.
@@ -177,7 +177,7 @@ pub enum Notification {
         tool: String,
         /// Its arguments.
         arguments: Value,
-        /// Whether it failed.
+        /// True if the call failed.
         is_error: bool,
         /// The text that the model sees.
         output: String,
@@ -186,40 +186,40 @@ pub enum Notification {
     TurnEnd {
         /// `done`, `failed` or `aborted`.
         end: &'static str,
-        /// What went wrong.
+        /// The error, if there was one.
         error: Option<String>,
     },
     /// `session_compact`: a compaction is written.
     SessionCompact {
-        /// The very entry, as it stands in the file.
+        /// The entry as it is in the file.
         entry: Value,
-        /// Whether a hook supplied it.
+        /// True if a hook supplied it.
         from_extension: bool,
-        /// Why it ran.
+        /// The reason of the compaction.
         reason: &'static str,
         /// The summary as it is stored: without what a model thought before it.
         summary: String,
-        /// Who started it: `manual`, else `auto`.
+        /// `manual` if the user started it, else `auto`.
         trigger: &'static str,
     },
     /// `session_compact_failed`: a compaction failed or was cancelled.
     SessionCompactFailed {
-        /// Why it ran.
+        /// The reason of the compaction.
         reason: &'static str,
-        /// What went wrong.
+        /// The error, if there was one.
         error: Option<String>,
-        /// Whether it was cancelled.
+        /// True if it was cancelled.
         aborted: bool,
-        /// Whether the turn is asked again all the same.
+        /// True if the request of the turn is repeated nevertheless.
         will_retry: bool,
     },
     /// `session_tree`: the leaf has moved.
     SessionTree {
-        /// Where it stands now; none before everything.
+        /// The id of the new leaf; none before the first entry.
         new_leaf: Option<String>,
-        /// Where it stood.
+        /// The id of the previous leaf.
         old_leaf: Option<String>,
-        /// The entry of the summary, as it stands in the file.
+        /// The entry of the summary as it is in the file.
         summary_entry: Option<Value>,
     },
 }

@@ -12,12 +12,12 @@ use crate::event::{
 };
 use crate::point::HookPoint;
 
-/// Why a hook failed, in words that people read.
+/// The reason why a hook failed, as text for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
 
-/// What a hook answers, some time.
+/// The future answer of a hook.
 pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> + Send + 'a>>;
 
 /// The session in which hooks are asked.
@@ -29,7 +29,7 @@ pub struct HookContext {
     pub session_path: Option<PathBuf>,
     /// The folder that is worked in.
     pub cwd: PathBuf,
-    /// Fires when nobody waits for the answer any more; a hook that is still at work should end.
+    /// Cancelled when no caller waits for the answer any more; a hook that is still running should end.
     pub cancel: CancellationToken,
 }
 
@@ -40,7 +40,7 @@ pub trait Hook: Send + Sync {
     /// Returns the name that failures are reported under.
     fn name(&self) -> &str;
 
-    /// Returns whether it wants to be asked or told at `point`; nothing is prepared for one that does not.
+    /// Returns true if it runs at `point`; no payload is prepared for a hook that does not.
     fn wants(&self, point: HookPoint) -> bool {
         let _ = point;
         true

@@ -20,30 +20,30 @@ use crate::point::HookPoint;
 pub struct HookFailure {
     /// The hook's name.
     pub hook: String,
-    /// Where it was asked or told.
+    /// The point at which it failed.
     pub point: HookPoint,
-    /// What it said.
+    /// The error.
     pub reason: String,
 }
 
-/// What all hooks together return, and which of them failed.
+/// The merged result of all hooks, and the hooks that failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Merged<T> {
     /// The merged result.
     pub result: T,
-    /// The hook that cancelled, blocked or supplied; none where nobody did.
+    /// The hook that cancelled, blocked or supplied, if any.
     pub decided_by: Option<String>,
     /// The hooks that failed; they change nothing but are shown.
     pub failures: Vec<HookFailure>,
 }
 
-/// What an answer means for the hooks that come after it.
+/// The effect of an answer on the hooks after it.
 enum Weight {
     /// It says nothing by itself.
     Light,
-    /// It stands until a later one takes its place.
+    /// It holds until a later answer replaces it.
     Stands,
-    /// Nobody else is asked.
+    /// No further hook runs.
     Final,
 }
 
@@ -59,7 +59,7 @@ impl HookSet {
         self.hooks.push(Box::new(hook));
     }
 
-    /// Returns whether any hook wants to be asked or told at `point`.
+    /// Returns true if any hook runs at `point`.
     pub fn wants(&self, point: HookPoint) -> bool {
         self.hooks.iter().any(|hook| hook.wants(point))
     }
@@ -192,7 +192,7 @@ impl HookSet {
         told.await.failures
     }
 
-    /// Asks every hook in order until one of them has the last word, or nobody waits any more.
+    /// Runs the hooks in order until one of them decides or no caller waits any more.
     async fn merge<'a, T: Default>(
         &'a self,
         point: HookPoint,

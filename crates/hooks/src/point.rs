@@ -1,11 +1,11 @@
-//! The points at which hooks are asked or told.
+//! The points at which hooks run.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A point in the life of a session at which hooks are asked or told.
+/// A point in the life of a session at which hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -16,7 +16,7 @@ const REAP_TIMEOUT: Duration = Duration::from_millis(40);
 /// A running command and everything it started, unless that left the group.
 #[derive(Debug)]
 pub struct Running {
-    /// Before the child, so that whoever is left dies while the group's number is still ours.
+    /// Declared before the child, so that the rest of the group is killed while its id is still ours.
     group: Group,
     child: Child,
 }
@@ -82,7 +82,7 @@ impl Running {
         let _ = self.child.wait().await;
     }
 
-    /// Kills what is left of the group and returns how the command ended, if the system can tell in time.
+    /// Kills the remaining group and returns how the command ended, if the system reports it in time.
     pub async fn kill_and_reap(mut self) -> Option<ExitStatus> {
         self.group.end();
         let _ = self.child.start_kill();
@@ -96,15 +96,15 @@ impl Running {
 /// The streams of a command.
 #[derive(Debug)]
 pub struct Pipes {
-    /// What it reads.
+    /// Its standard input.
     pub input: ChildStdin,
-    /// What it writes.
+    /// Its standard output.
     pub output: ChildStdout,
-    /// What it complains of.
+    /// Its standard error.
     pub errors: ChildStderr,
 }
 
-/// Words in the names of environment variables that hold secrets, wherever they stand.
+/// Words that mark the name of an environment variable as that of a secret.
 const SECRET_WORDS: [&str; 6] = [
     "PASSWORD",
     "PASSWD",
@@ -120,7 +120,7 @@ const SECRET_ENDS: [&str; 6] = ["TOKEN", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"]
 /// Names that end so, and hold folders.
 const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
-/// What stands in values that hold a key among other things: connection strings and keys in PEM.
+/// Text that marks a value as one with a key in it: connection strings and keys in PEM.
 const KEY_MARKS: [&str; 5] = [
     "password=",
     "accountkey=",
@@ -132,8 +132,8 @@ const KEY_MARKS: [&str; 5] = [
 /// The shortest user of a URL that is a key, in bytes.
 const SHORTEST_KEY: usize = 16;
 
-/// Takes the variables that hold secrets out of a command's environment: those that are listed, and those whose
-/// name or value tells.
+/// Removes secret variables from a command's environment: those that are listed, and those whose name or value marks
+/// them as secret.
 pub fn remove_secrets(command: &mut Command, listed: &[String]) {
     for (name, value) in std::env::vars_os() {
         if is_secret(&name, &value, listed) {
@@ -178,12 +178,12 @@ pub fn forbid_inspection() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-        // Where it fails, commands can read what they could read before.
+        // If it fails, commands can read what they could read before.
         let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }
 
-/// The groups that may have somebody alive, for whoever ends the program while they run.
+/// The running process groups, so that they can be killed when the program ends.
 #[cfg(unix)]
 static RUNNING: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
 #[cfg(not(unix))]
@@ -200,7 +200,7 @@ pub fn kill_all(then: impl FnOnce()) {
 
 #[cfg(unix)]
 fn kill_group(leader: rustix::process::Pid) {
-    // An error says that nobody is left.
+    // An error means that no process is left.
     let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
 }
 
@@ -211,7 +211,7 @@ struct Group(Option<rustix::process::Pid>);
 
 #[cfg(unix)]
 impl Group {
-    /// Starts the command; whoever kills all commands meets it either listed or not started.
+    /// Starts the command. `kill_all` finds it either in the list or not yet started.
     fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let child = command.spawn()?;
@@ -240,7 +240,7 @@ impl Group {
             return;
         };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        // Without reaping, the system reports the end again to whoever asks next.
+        // Without reaping, the system reports the end again to the next waiter.
         let wait = move || loop {
             match waitid(WaitId::Pid(leader), options) {
                 Err(rustix::io::Errno::INTR) => {}

@@ -1,4 +1,4 @@
-//! What a request would cost on every model with a price. Run: `cargo run -p llm-catalog --example catalog`
+//! Prints the cost of a request on every model with a price. Run: `cargo run -p llm-catalog --example catalog`
 
 use llm_catalog::Catalog;
 use session_model::Usage;

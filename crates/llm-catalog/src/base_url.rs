@@ -3,17 +3,17 @@
 use llm_providers::ApiProtocol;
 use url::Url;
 
-/// What a base URL must be.
+/// The advice in errors about base URLs.
 const FORM: &str = "write http:// or https:// with a host, such as http://127.0.0.1:8000/v1";
 
-/// What Azure wants in the query of every request.
+/// The query parameter that Azure needs in every request.
 const API_VERSION: &str = "api-version";
 
-/// Returns `text` as a base URL of `wire`, in the form that paths are added to, or why it is none. The reason
-/// never holds a password.
+/// Returns `text` as a base URL for the protocol, in the form that paths are added to, or why it is invalid. The error
+/// never contains a password.
 pub(super) fn normalized(text: &str, wire: ApiProtocol) -> Result<String, String> {
     let text = text.trim();
-    // What cannot be parsed may hold a password too.
+    // An invalid URL may contain a password too.
     let shown = match text.contains('@') {
         true => "no URL".to_owned(),
         false => format!("{text:?}"),
@@ -41,10 +41,10 @@ pub(super) fn normalized(text: &str, wire: ApiProtocol) -> Result<String, String
     }
     let mut bare = url.clone();
     bare.set_query(None);
-    // What was checked is what is sent to, not how it was written.
+    // Requests go to the URL that was checked, not to the text that was given.
     let base = bare.as_str().trim_end_matches('/');
     let base = match wire {
-        // The wire adds /v1/messages.
+        // The protocol adds /v1/messages.
         ApiProtocol::Messages => base.strip_suffix("/v1").unwrap_or(base).to_owned(),
         _ => base.to_owned(),
     };

@@ -1,6 +1,6 @@
-//! What is wrong with a setting about providers, or with the choice of a model.
+//! Errors in the settings of providers, and in the choice of a model.
 
-/// What is wrong with a setting about providers, or with the choice of a model.
+/// An error in the settings of providers, or in the choice of a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogError {
     /// A setting cannot be used.
@@ -22,7 +22,7 @@ pub enum CatalogError {
     /// No provider has this name.
     #[error("no provider {name}{}; add it to the settings under providers", meant(.nearest))]
     UnknownProvider {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Names that are near.
         nearest: Vec<String>,
@@ -30,15 +30,15 @@ pub enum CatalogError {
     /// The provider is known, but cannot be asked.
     #[error("the provider {name} cannot be asked: {reason}")]
     UnservedProvider {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         reason: String,
     },
     /// No model has this name, and it names no provider.
     #[error("no model {model}{}; write PROVIDER/MODEL", meant(.nearest))]
     UnknownModel {
-        /// What was asked for.
+        /// The requested model.
         model: String,
         /// Full names that are near.
         nearest: Vec<String>,
@@ -52,7 +52,7 @@ pub enum CatalogError {
     UnlistedModel {
         /// The provider.
         provider: String,
-        /// What was asked for.
+        /// The requested model.
         model: String,
         /// Full names that are near.
         nearest: Vec<String>,
@@ -60,7 +60,7 @@ pub enum CatalogError {
     /// Several providers have a model of this name.
     #[error("several providers have {model}: {}; write one of them", .candidates.join(", "))]
     AmbiguousModel {
-        /// What was asked for.
+        /// The requested model.
         model: String,
         /// The full names.
         candidates: Vec<String>,
@@ -73,7 +73,7 @@ pub enum CatalogError {
     InsecureKey {
         /// The provider.
         provider: String,
-        /// Where it is.
+        /// Its base URL.
         base_url: String,
     },
 }

@@ -17,13 +17,13 @@ pub(super) struct Generated {
     pub source: String,
     /// The licence of the package.
     pub license: String,
-    /// When the package's list was made, as `YYYY-MM-DD`.
+    /// The date of the package's list, as `YYYY-MM-DD`.
     pub date: String,
     /// The models by provider and id.
     pub models: BTreeMap<String, BTreeMap<String, Row>>,
 }
 
-/// What the list says of a model.
+/// The facts of the list about a model.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Row {

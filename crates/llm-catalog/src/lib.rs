@@ -66,7 +66,7 @@ fn embedded<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> T {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// What a person compared with its source, in place of what was copied.
+/// Facts that a person compared with their source; they replace the copied ones.
 #[derive(Deserialize)]
 struct Checked {
     change: ModelOverride,

@@ -1,6 +1,6 @@
-//! What somebody who misspelt a name may have meant.
+//! Suggestions for a misspelt name.
 
-/// How many names are suggested.
+/// The number of suggested names.
 pub(super) const MOST: usize = 3;
 
 /// Returns the names nearest to `asked`, three at most, best first: names that hold it, then names within a few edits.

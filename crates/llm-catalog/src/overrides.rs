@@ -1,4 +1,4 @@
-//! What a user changes in the catalog or adds to it.
+//! Changes and additions of the user to the catalog.
 
 use std::collections::BTreeMap;
 
@@ -30,13 +30,13 @@ pub struct Overrides {
 pub struct ProviderOverride {
     /// The base of its URLs; required for a new one. Another host than before no longer gets the key, unless `apiKeyEnv` is given.
     pub base_url: Option<String>,
-    /// The wire; chat for a new provider.
+    /// The protocol; chat for a new provider.
     pub wire: Option<ApiProtocol>,
     /// The environment variable that holds the key; empty for none.
     pub api_key_env: Option<String>,
-    /// The header that carries the key, in place of the wire's usual one.
+    /// The header that carries the key, instead of the protocol's usual one.
     pub key_header: Option<KeyHeader>,
-    /// Whether requests without a key make sense.
+    /// True if requests without a key make sense.
     pub key_optional: Option<bool>,
     /// Headers in addition to those of the catalog.
     pub headers: Option<Headers>,
@@ -44,11 +44,11 @@ pub struct ProviderOverride {
     pub extra_headers: Option<Headers>,
     /// Fields of requests to models, merged last; null takes a field away.
     pub extra_body: Option<ExtraBody>,
-    /// What differs from the plain form of the wire.
+    /// Differences from the plain form of the protocol.
     pub compat: Option<CompatOverride>,
-    /// Whether unlisted models are accepted; true for a new provider.
+    /// True if unlisted models are accepted; true for a new provider.
     pub any_model: Option<bool>,
-    /// Whether a key may go over plain http to another host.
+    /// True if a key may be sent over plain http to another host.
     pub allow_insecure: Option<bool>,
 }
 
@@ -63,19 +63,19 @@ pub struct ModelOverride {
     /// The most that it answers in tokens; at most the window.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_output: Option<u64>,
-    /// Whether it calls tools; true for a new model.
+    /// True if it calls tools; true for a new model.
     pub tools: Option<bool>,
-    /// Whether it sees images.
+    /// True if it accepts images.
     pub images: Option<bool>,
-    /// Whether it thinks.
+    /// True if it can think.
     pub reasoning: Option<bool>,
-    /// Whether it takes an effort for its thinking, not a budget (wire `messages`).
+    /// True if it takes a level of thinking instead of a budget (protocol `messages`).
     pub adaptive_thinking: Option<bool>,
-    /// Whether the standalone form of native compaction works.
+    /// True if the standalone form of native compaction works.
     pub native_standalone: Option<bool>,
-    /// Whether the in-band form of native compaction works.
+    /// True if the in-band form of native compaction works.
     pub native_in_band: Option<bool>,
-    /// What it costs, in place of what the catalog says.
+    /// Its prices, which replace those of the catalog.
     pub prices: Option<Vec<PriceTier>>,
     /// Headers of its requests, as those of the provider.
     pub extra_headers: Option<Headers>,
@@ -83,7 +83,7 @@ pub struct ModelOverride {
     pub extra_body: Option<ExtraBody>,
 }
 
-/// What follows the name of a source whose facts the settings change.
+/// Appended to the name of a source whose facts the settings change.
 pub(super) const CHANGED: &str = "; changed in the settings";
 
 impl Catalog {

@@ -17,15 +17,15 @@ const CUSTOM: &str = "custom";
 static UNSERVED: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| embedded("unserved.json", include_str!("unserved.json")));
 
-/// What the user names.
+/// The user's choice of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// `provider/model`, or the id of a model that one provider alone has. A model's id may contain slashes:
     /// `openrouter/anthropic/claude-opus-5.5`.
     pub model: String,
-    /// Where to send requests in place of the provider's own URL.
+    /// The base URL of requests, which replaces the provider's own.
     pub base_url: Option<String>,
-    /// The wire in place of the provider's own.
+    /// The protocol, which replaces the provider's own.
     pub wire: Option<ApiProtocol>,
     /// The environment variable that holds the key, in place of the provider's own.
     pub api_key_env: Option<String>,
@@ -40,7 +40,7 @@ pub struct Resolved {
     pub provider: ProviderInfo,
     /// The model. What is not known of an unlisted one is `None`; it is offered tools.
     pub model: ModelInfo,
-    /// Whether the catalog lists the model.
+    /// True if the catalog lists the model.
     pub listed: bool,
 }
 

@@ -1,9 +1,9 @@
 //! What services document, or refuse in public reports: `data/documented.json` has a request or an answer a row, each
 //! with its source.
 //!
-//! A row says which model is asked, with which settings and level of thinking, and what the body must be at some
-//! places; null stands for a field that must not be there. `answer` is what the service sends back, and `answered`
-//! what must be understood of it.
+//! A row names the model, its settings, the level of thinking, and the expected values of the body at some paths; null
+//! means that the field must be absent. `answer` is the response of the service, and `answered` the expected decoded
+//! answer.
 
 use llm_catalog::{Catalog, Selection};
 use llm_providers::{

@@ -1,4 +1,4 @@
-//! Streams as hostile, careless or merely different servers send them, on every wire.
+//! Hostile, careless and merely different streams of servers, in every protocol.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};

@@ -231,7 +231,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Fails unless calls and results of Chat Completions stand in pairs.
+/// Fails unless calls and results of Chat Completions come in pairs.
 fn chat_pairs(body: &Value) -> Result<(), Refused> {
     let mut open: Vec<&Value> = Vec::new();
     for message in list(&body["messages"]) {
@@ -248,7 +248,7 @@ fn chat_pairs(body: &Value) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Returns the values of a member, wherever it stands.
+/// Returns the values of a member at any depth.
 fn members<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
     match value {
         Value::Array(list) => list.iter().for_each(|item| members(item, name, found)),

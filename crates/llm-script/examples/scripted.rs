@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use llm_providers::{CancellationToken, Provider, Request};
 use llm_script::{Script, ScriptAction};
 
-/// What is played when no file is named.
+/// The default script.
 const GREETING: &str = r#"
 {"script":1,"name":"greeting"}
 {"user":{"say":"good morning"}}

@@ -29,9 +29,9 @@ use crate::values::or_default;
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Script {
-    /// What the first line says about the whole; empty where there is no such line.
+    /// The facts of the first line about the whole script; empty if there is no such line.
     pub header: ScriptHeader,
-    /// What the user does before the first answer.
+    /// The user's actions before the first answer.
     pub(crate) first: Vec<ScriptAction>,
     /// The answers and failures, each with what the user does after it.
     pub(crate) turns: Vec<Cue>,
@@ -39,7 +39,7 @@ pub struct Script {
     pub(crate) summaries: Vec<Cue>,
 }
 
-/// What a script says about itself.
+/// The header of a script.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScriptHeader {
     /// The name, which is the model's id.
@@ -57,17 +57,17 @@ pub struct ScriptHeader {
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptAnswer {
-    /// What it thinks; may be empty.
+    /// The thinking; may be empty.
     pub thinking: String,
-    /// What it says; may be empty.
+    /// The text; may be empty.
     pub text: String,
     /// The tools that it calls.
     pub calls: Vec<ToolCall>,
-    /// Why it ends.
+    /// The reason why it ends.
     pub stop: StopReason,
-    /// What it bills.
+    /// The billed usage.
     pub usage: ScriptUsage,
-    /// How long it lets wait for its first piece.
+    /// The delay of its first piece.
     pub pause: Duration,
 }
 
@@ -84,7 +84,7 @@ impl Default for ScriptAnswer {
     }
 }
 
-/// What an answer bills, in tokens.
+/// The billed usage of an answer, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScriptUsage {
@@ -105,42 +105,42 @@ pub struct ScriptUsage {
 pub struct ScriptFailure {
     /// The error.
     pub error: ProviderError,
-    /// What is streamed before it; may be empty.
+    /// The text that is streamed before it; may be empty.
     pub after_text: String,
 }
 
-/// What the user does.
+/// An action of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptAction {
     /// Says something.
     Say {
         /// The text.
         text: String,
-        /// When the model gets it.
+        /// When the model gets the text.
         delivery: ScriptDelivery,
     },
     /// Asks for a compaction.
     Compact {
-        /// What the summary should look at.
+        /// What the summary should focus on.
         focus: Option<String>,
     },
     /// Asks for a handoff to a new session.
     Handoff {
-        /// What the document should look at.
+        /// What the document should focus on.
         focus: Option<String>,
     },
     /// Goes back to an earlier message of the user.
     Navigate {
-        /// How many messages of the user back on the path, from 1, the newest.
+        /// The number of user messages to go back on the path; 1 is the newest.
         back: usize,
-        /// Whether a summary of what is left stays behind.
+        /// True if the branch that is left is summarized.
         summarize: bool,
-        /// What the summary should look at.
+        /// What the summary should focus on.
         focus: Option<String>,
     },
     /// Puts a label on an earlier message of the user.
     Label {
-        /// How many messages of the user back on the path, from 1, the newest.
+        /// The number of user messages to go back on the path; 1 is the newest.
         back: usize,
         /// The label.
         text: String,
@@ -149,7 +149,7 @@ pub enum ScriptAction {
     Abort,
 }
 
-/// When the model gets what the user says.
+/// When the model gets the user's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptDelivery {
@@ -162,7 +162,7 @@ pub enum ScriptDelivery {
     FollowUp,
 }
 
-/// Why a script cannot be used.
+/// The reason why a script cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
 pub struct ScriptError {
@@ -172,7 +172,7 @@ pub struct ScriptError {
     pub message: String,
 }
 
-/// What one request gets.
+/// The answer or failure for one request.
 pub(crate) type Turn = Result<ScriptAnswer, ScriptFailure>;
 
 /// A turn, and what the user does once it has been given.

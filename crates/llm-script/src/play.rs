@@ -15,10 +15,9 @@ pub struct ScriptPlay {
 }
 
 impl Script {
-    /// Begins to play. `given` answers and `summaries` summaries were given in an earlier run of this session and
-    /// are skipped, so that a session that is resumed goes on where it stopped; a failure (an `error` line) counts
-    /// as an answer, because a session keeps it as one. What the user does right after the last answer that is
-    /// skipped is due.
+    /// Begins to play. An earlier run of this session has given `given` answers and `summaries` summaries; they are
+    /// skipped, so that a resumed session continues where it stopped. A failure (an `error` line) counts as an answer,
+    /// because a session stores it as one. The user's actions after the last skipped answer are due.
     pub fn play(self, given: usize, summaries: usize) -> ScriptPlay {
         let has_summaries = !self.summaries.is_empty();
         let said = Stage::new("summary", self.summaries).skip(summaries, Vec::new());
@@ -36,15 +35,15 @@ impl ScriptPlay {
         Scripted::on(Arc::clone(&self.turns), &self.header)
     }
 
-    /// Returns the provider of the summaries, which are given in their order wherever they stand; `None` when the
-    /// script has none.
+    /// Returns the provider of the summaries, which are given in order, independent of the answers around them; `None`
+    /// if the script has none.
     pub fn summaries(&self) -> Option<Scripted> {
         let stage = self.summaries.as_ref()?;
         Some(Scripted::on(Arc::clone(stage), &self.header))
     }
 
-    /// Returns what the user does now, once: what stands before the first answer, and after each answer that was
-    /// given since. An answer was given when its end, or its error, was taken from the stream.
+    /// Returns the user's actions that are due, once: those before the first answer, and those after each answer given
+    /// since. An answer counts as given when its end, or its error, was taken from the stream.
     pub fn take_actions(&self) -> Vec<ScriptAction> {
         self.turns.take_due()
     }

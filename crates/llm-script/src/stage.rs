@@ -19,7 +19,7 @@ const PIECE: usize = 40;
 /// The turns of a script, from which requests take theirs.
 #[derive(Debug)]
 pub(super) struct Stage {
-    /// What a turn is called in errors.
+    /// The name of a turn in errors.
     noun: &'static str,
     state: Mutex<State>,
 }
@@ -28,11 +28,11 @@ pub(super) struct Stage {
 struct State {
     /// The turns that wait, by number, so that one that is given back comes to its place.
     waiting: BTreeMap<usize, Cue>,
-    /// How many were given.
+    /// The number of turns given.
     given: usize,
-    /// How many streams are neither at their end nor dropped.
+    /// The number of streams that are neither at their end nor dropped.
     in_flight: usize,
-    /// What the user has to do now.
+    /// The user's actions that are due.
     due: Vec<ScriptAction>,
 }
 
@@ -123,7 +123,7 @@ struct Flight {
     end: FlightEnd,
 }
 
-/// What becomes of a turn when its flight is over.
+/// The end of a turn's stream.
 enum FlightEnd {
     GivenBack,
     Delivered,
@@ -200,7 +200,7 @@ struct Playing {
     model: Arc<str>,
     cancel: CancellationToken,
     pause: Duration,
-    /// What is still to come; the last one ends the stream.
+    /// The remaining events; the last one ends the stream.
     events: VecDeque<Result<Event, ProviderError>>,
 }
 
@@ -215,7 +215,7 @@ impl Playing {
                 () = tokio::time::sleep(pause) => {}
             }
         }
-        // Somebody else may run, and cancel, between any two pieces.
+        // Other tasks may run, and cancel, between any two pieces.
         tokio::task::yield_now().await;
         if self.cancel.is_cancelled() {
             return Some((Err(cancelled(&self.model)), None));

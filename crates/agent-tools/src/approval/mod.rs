@@ -1,4 +1,4 @@
-//! Who may do what: policies from the settings, answers that were remembered, and the question itself.
+//! Approval of tool calls: policies from the settings, remembered answers, and the questions to the user.
 
 mod question;
 mod reach;
@@ -21,7 +21,7 @@ pub use question::{ApprovalEvent, Decision, Policy, Question, policy_of};
 pub use rules::{Rule, RuleDecision, Rules, Subject};
 pub use store::ApprovalStore;
 
-/// Hears what is told.
+/// Receives approval events.
 type Tell = dyn Fn(ApprovalEvent<'_>) + Send + Sync;
 
 /// Decides about tool calls; cheap to clone.
@@ -40,15 +40,15 @@ pub struct Approvals {
     ended: Arc<Notify>,
 }
 
-/// What is asked and was answered in this session.
+/// The open questions and the answers of this session.
 #[derive(Default)]
 struct Asking {
     waiting: Vec<Waiting>,
     /// The calls that are asked about. An answer names its call, so that of two with one id the second one waits.
     call_ids: BTreeSet<String>,
-    /// What was answered for good: it holds in this session also where nothing can be remembered.
+    /// Permanent answers: they hold in this session even if they cannot be stored.
     answered: Rules,
-    /// What was told of answers that cannot be remembered.
+    /// The last reported reason why answers cannot be remembered.
     fault: Option<String>,
 }
 
@@ -59,8 +59,8 @@ struct Waiting {
 }
 
 impl Approvals {
-    /// Returns approvals with a policy for each named tool; `can_ask` says whether somebody answers questions.
-    /// Answers hold for this session only.
+    /// Returns approvals with a policy for each named tool; `can_ask` is true if a client answers questions. Answers
+    /// hold for this session only.
     pub fn new(policies: BTreeMap<String, Policy>, can_ask: bool) -> Self {
         Self {
             policies: Arc::new(policies),
@@ -84,9 +84,9 @@ impl Approvals {
         }
     }
 
-    /// Returns the same for calls that stood in a session when it was opened. Whoever wrote the file chose them, so each
-    /// runs only once somebody says so, whatever policies and rules allow; a tool that was named for this run is
-    /// said.
+    /// Returns the same for calls that were already in the session when it was opened. The author of the file chose
+    /// them, so each runs only once the user allows it, whatever policies and rules allow; a tool that was named for
+    /// this run counts as allowed.
     #[must_use]
     pub fn for_opened(&self) -> Self {
         Self {
@@ -95,18 +95,18 @@ impl Approvals {
         }
     }
 
-    /// Returns whether somebody answers questions.
+    /// Returns true if a client answers questions.
     pub fn can_ask(&self) -> bool {
         self.can_ask && self.tell.is_some()
     }
 
-    /// Returns whether a call of `tool` needs a yes of its own, because it stood in an opened session.
+    /// Returns true if a call of `tool` needs its own approval, because it was already in an opened session.
     pub fn is_untrusted(&self, tool: &str) -> bool {
         self.are_opened && policy_of(&self.named, tool).is_none()
     }
 
     /// Returns the same with answers that are remembered for the project; or with the reason why they cannot be, which
-    /// is told when it matters.
+    /// is reported when it matters.
     #[must_use]
     pub fn remembering(self, memory: Result<ApprovalStore, String>) -> Self {
         Self {
@@ -115,7 +115,7 @@ impl Approvals {
         }
     }
 
-    /// Returns the same, telling whoever answers of every question and its end.
+    /// Returns the same, with a receiver of each question and its end.
     #[must_use]
     pub fn telling(self, tell: impl Fn(ApprovalEvent<'_>) + Send + Sync + 'static) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl Approvals {
         let (remembered, fault) = self.remembered(question);
         let untrusted = self.is_untrusted(tool);
         let policy = match (self.policy(tool).unwrap_or(otherwise), &fault) {
-            // What the user denies for good is not known, so nothing runs unasked.
+            // The user's permanent denials are not known, so nothing runs without a question.
             (Policy::Allow, Some(_)) => Policy::Ask,
             (Policy::Allow, None) if untrusted => Policy::Ask,
             (policy, _) => policy,
@@ -205,8 +205,8 @@ impl Approvals {
         }
     }
 
-    /// Returns why a call must not run without a question, `None` where it may; nobody is asked. Where no policy is set
-    /// for the tool, that of `otherwise` holds.
+    /// Returns why a call must not run without a question, `None` if it may; the user is not asked. If no policy is set
+    /// for the tool, `otherwise` holds.
     pub fn unasked(&self, question: &Question, otherwise: Policy) -> Option<&'static str> {
         let (remembered, fault) = self.remembered(question);
         let policy = self.policy(&question.tool).unwrap_or(otherwise);
@@ -266,7 +266,7 @@ impl Approvals {
                 () = ended => {}
             }
         };
-        // Also when nobody waits for this any more.
+        // Runs also if the caller has stopped waiting.
         let _gone = Gone {
             approvals: self,
             call_id: &question.call_id,
@@ -316,7 +316,7 @@ impl Approvals {
                     (None, Some(fault))
                 }
             },
-            // Where nothing can be kept, nothing was.
+            // Without a store, nothing was remembered.
             Some(Err(_)) | None => (None, None),
         };
         let rule_decision = match (here, kept) {

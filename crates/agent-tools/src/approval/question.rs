@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-/// Whether a tool may run; the stricter one is the greater.
+/// The policy of a tool; the stricter one is the greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Policy {
     /// It may.
     Allow,
-    /// Somebody is to be asked; where nobody can be, it may not.
+    /// The user is asked; if no one can be asked, the call does not run.
     Ask,
     /// It may not.
     Deny,
@@ -26,7 +26,7 @@ pub fn policy_of(policies: &BTreeMap<String, Policy>, tool: &str) -> Option<Poli
     found.next().copied()
 }
 
-/// What was answered to the question whether a call may run.
+/// The answer to the question if a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// It may, this once.
@@ -79,14 +79,14 @@ impl Decision {
     }
 }
 
-/// A call that somebody is asked about.
+/// A call that the user is asked to approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     /// The call's id.
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// What it would do: the command, for `bash`.
+    /// The subject of the call: the command, for `bash`.
     pub subject: String,
 }
 
@@ -106,12 +106,12 @@ impl Question {
     }
 }
 
-/// What is told of questions.
+/// An event in the life of a question.
 #[derive(Debug, Clone, Copy)]
 pub enum ApprovalEvent<'a> {
     /// One is asked.
     Asked(&'a Question),
-    /// One is answered, or nobody waits for the answer any more.
+    /// A question was answered, or its caller stopped waiting.
     Ended(&'a Question, Option<Decision>),
     /// Answers cannot be remembered, and why.
     NotRemembered(&'a str),

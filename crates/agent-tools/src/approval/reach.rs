@@ -1,4 +1,4 @@
-//! Which rules allow more than they say: commands whose arguments make them run other ones or write files.
+//! Rules that allow more than they say: commands whose arguments make them run other commands or write files.
 
 use session_facts::{Word, base_name, worker};
 
@@ -6,7 +6,7 @@ use session_facts::{Word, base_name, worker};
 const INTERPRETERS: &str = "sh, bash, zsh, dash, ksh, ash, fish, python, python3, pypy3, perl, ruby, node, deno, \
     bun, php, lua, Rscript, osascript, expect, tclsh, su, script, source, ., eval, trap";
 
-/// What the arguments of commands with these beginnings can make them do.
+/// Beginnings of commands, with what their arguments can make them do.
 const REACHING: [(&str, &str); 3] = [
     (
         "run any command",

@@ -1,4 +1,4 @@
-//! Rules that say which calls of a project may run and which may not, as they stand in the file of approvals.
+//! Rules that allow or deny calls in a project, as the file of approvals holds them.
 
 use super::reach::reach;
 use serde::{Deserialize, Serialize};
@@ -10,12 +10,12 @@ const SHELL: &str = "bash";
 /// The longest subject of a rule, in bytes; what is longer is not remembered.
 const LONGEST: usize = 10_000;
 
-/// Which calls a rule is about.
+/// The calls that a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     /// Those with exactly this subject, white space around it aside.
     Exact(String),
-    /// Those whose subject begins so; a blank at the end stands for the end of a word.
+    /// Calls whose subject has this prefix; a trailing blank matches the end of a word.
     Begins(String),
 }
 
@@ -25,7 +25,7 @@ pub enum Subject {
 pub struct Rule {
     /// The tool.
     pub tool: String,
-    /// Which of its calls.
+    /// The calls of the tool that it matches.
     pub subject: Subject,
 }
 
@@ -40,17 +40,17 @@ struct Written {
     pattern: Option<String>,
 }
 
-/// What is known about the calls of a project.
+/// The rules of a project.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// Calls that may run.
     pub allow: Vec<Rule>,
-    /// Calls that may not, whatever else is allowed.
+    /// Denied calls; they override all that allows a call.
     pub deny: Vec<Rule>,
 }
 
-/// What rules say about a call.
+/// The decision of the rules about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleDecision {
     /// It may run.
@@ -184,7 +184,7 @@ impl Rule {
 /// The beginning of a command, in words.
 struct Beginning {
     words: Vec<Word>,
-    /// How the word behind them begins.
+    /// The beginning of the word that follows them.
     last: Option<Word>,
 }
 

@@ -1,5 +1,5 @@
-//! The file that remembers answers, by project: read anew for every question, changed under a lock, and never written
-//! over when it cannot be understood.
+//! The file that remembers answers, by project: read again for every question, changed under a lock, and never
+//! overwritten if it cannot be parsed.
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -21,11 +21,11 @@ const VERSION: u32 = 1;
 /// The largest file that is read, in bytes.
 const LARGEST: u64 = 16_000_000;
 
-/// How often the lock is tried, and how long is waited between two tries.
+/// The number of attempts to take the lock, and the time between two attempts.
 const TRIES: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// What is remembered for one project.
+/// The remembered answers of one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalStore {
     file: PathBuf,
@@ -110,7 +110,7 @@ impl ApprovalStore {
         })
     }
 
-    /// Reads, changes and writes the rules of the project while nobody else can.
+    /// Reads, changes and writes the rules of the project under the lock.
     fn change<T>(&self, change: impl FnOnce(&mut Rules) -> T) -> Result<T, String> {
         let folder = folder_of(&self.file);
         make_folder(folder).map_err(|error| self.fault("make the folder of", &error))?;

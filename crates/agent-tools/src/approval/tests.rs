@@ -52,7 +52,7 @@ fn a_pattern_matches_words() {
     assert!(allows("git commit -m \"a b\" *", "git commit -m 'a b' -q"));
     assert!(allows("*", "anything at all") && allows("*", "two; commands"));
     assert!(!allows("*", "$anything") && !allows("*", "a > b") && !allows("*", ""));
-    // Without * exactly that is meant, whatever is in it.
+    // Without `*`, a pattern matches only its exact text.
     assert!(allows("a && b", " a && b\n") && !allows("a && b", "a && b c"));
     let denies = |pattern: &str, command: &str| says(pattern, RuleDecision::Denied, command) == 'd';
     assert!(denies("sudo *", "sudo ls") && denies("rm -r *", "rm -v -r x"));
@@ -268,7 +268,7 @@ fn answers_of_several_sessions_are_all_kept() {
     assert_eq!(memory.rules().unwrap().allow.len(), 40);
 }
 
-/// Approvals that note what they tell.
+/// Approvals that record their events.
 fn noted(approvals: Approvals) -> (Approvals, Arc<Mutex<Vec<String>>>) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let notes = told.clone();
@@ -352,7 +352,7 @@ async fn what_is_answered_for_good_answers_the_same_question_and_no_other() {
         );
         assert_eq!((a == "may run", b == "may run"), (same, same));
         assert_eq!(other, "may run");
-        // And whoever asks later.
+        // A later question gets the same answer.
         assert_eq!(decided(&approvals, "c", "make").await == "may run", same);
     }
 }
@@ -419,13 +419,13 @@ async fn answers_for_good_hold_in_the_next_session() {
     }
     assert_eq!(decided(&session(), "b", "make").await, "may run");
     assert_snapshot!(decided(&session(), "b", "rm x").await, @"the user never allows this in this project; do it another way, or ask what to do instead");
-    // What is denied for good is so whatever else is allowed, and what the settings deny is not allowed by answers.
+    // A permanent denial overrides every permission, and an answer cannot allow what the settings deny.
     let policies = |policy| [("bash".to_owned(), policy)].into();
     let with = |policy| Approvals::new(policies(policy), true).remembering(Ok(memory.clone()));
     assert_ne!(decided(&with(Policy::Allow), "c", "rm x").await, "may run");
     assert_eq!(decided(&with(Policy::Allow), "c", "rm y").await, "may run");
     assert_snapshot!(decided(&with(Policy::Deny), "c", "make").await, @"bash is not allowed here; do it with the other tools, or say what is to be run");
-    // Nobody has to be there for an answer that is known.
+    // A remembered answer needs no client.
     let alone = Approvals::new(BTreeMap::new(), false).remembering(Ok(memory.clone()));
     assert_eq!(decided(&alone, "d", "make").await, "may run");
     assert_snapshot!(decided(&alone, "d", "make x").await, @"bash has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies");

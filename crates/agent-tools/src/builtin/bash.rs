@@ -21,10 +21,10 @@ use crate::context::{ToolContext, ToolLimits};
 use crate::output::ToolOutput;
 use crate::tool::{Tool, ToolKind, ToolMeta};
 
-/// How long what a command left running may still write before it is killed.
+/// How long processes that a command left running may still write before they are killed.
 const LEFTOVERS: Duration = Duration::from_millis(250);
 
-/// How long output is read after everybody was killed; only who left the group can still hold the pipe.
+/// How long output is read after the group was killed; only a process that left the group can still hold the pipe.
 const REMAINS: Duration = Duration::from_millis(40);
 
 /// The tool.
@@ -68,7 +68,7 @@ impl Tool for Bash {
     }
 
     fn approval_subject(&self, arguments: &Value) -> Option<String> {
-        // A call that cannot run is told what is wrong with it instead.
+        // A call that cannot run gets an error instead.
         let arguments = parse::<Arguments>(arguments).ok()?;
         Some(arguments.command)
     }
@@ -115,7 +115,7 @@ fn check_command(command: &str) -> Result<(), String> {
     }
 }
 
-/// How a run ended.
+/// The end of a run.
 enum End {
     Exit,
     Timeout,
@@ -189,7 +189,7 @@ async fn watch(
     }
 }
 
-/// Reads until everybody has closed the pipe.
+/// Reads until every process has closed the pipe.
 async fn read_all(output: &mut ChildStdout, capture: &mut Capture) {
     let mut block = vec![0; 16 * 1024];
     loop {
@@ -205,7 +205,7 @@ async fn read_all(output: &mut ChildStdout, capture: &mut Capture) {
                 Ok(count) => capture.push(&block[..count]),
             },
         }
-        // Who writes without end does not keep others from being looked at.
+        // A process that writes without end must not keep the other branches from being polled.
         tokio::task::yield_now().await;
     }
 }

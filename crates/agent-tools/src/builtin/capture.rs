@@ -13,7 +13,7 @@ use crate::context::{ToolContext, ToolLimits};
 use crate::live::{LiveOutput, Throttle};
 use crate::text::{beginning, clip_lines, count, ending};
 
-/// How much of the end of the output an update shows, in bytes.
+/// The length of the end of the output that an update shows, in bytes.
 const LIVE_BYTES: usize = 8000;
 
 /// Output that grows.
@@ -21,16 +21,16 @@ const LIVE_BYTES: usize = 8000;
 pub(super) struct Capture {
     limits: ToolLimits,
     folder: Option<PathBuf>,
-    /// Whose it is; the name of the file begins so.
+    /// The tool; its name is the prefix of the file's name.
     source: &'static str,
     screen: Screen,
     /// Before anything is cut or kept, so that no part of a key is.
     pieces: PieceRedactor,
     /// The beginning.
     head: String,
-    /// What follows it, at least as much of the end as is ever shown.
+    /// The end of the output, at least as much as is ever shown.
     tail: String,
-    /// How much is gone between the two.
+    /// The size of what was dropped between the two.
     dropped: Size,
     total: Size,
     full: Full,
@@ -70,11 +70,11 @@ enum Full {
 /// Output that is complete.
 #[derive(Debug)]
 pub(super) struct Captured {
-    /// What is shown.
+    /// The text to show.
     pub(super) text: String,
-    /// Whether that is not all.
+    /// True if `text` is not the whole output.
     pub(super) truncated: bool,
-    /// Where all of it is, when what is shown is not all.
+    /// The file with the whole output, if `text` is not all of it.
     pub(super) full: Option<PathBuf>,
 }
 
@@ -120,7 +120,7 @@ impl Capture {
         }
     }
 
-    /// Returns the same with somebody who watches.
+    /// Returns the same with a receiver of updates.
     pub(super) fn watched_by(self, live: LiveOutput) -> Self {
         Self {
             live: Throttle::new(live, Instant::now()),

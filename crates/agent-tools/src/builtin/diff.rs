@@ -8,10 +8,10 @@ use similar::{ChangeTag, DiffOp, TextDiff};
 use crate::context::ToolLimits;
 use crate::text::{beginning, clip_lines, count};
 
-/// How many unchanged lines are shown on each side.
+/// The number of unchanged lines shown on each side.
 const CONTEXT: usize = 3;
 
-/// How long the smallest diff is looked for; after that a larger one is taken.
+/// The time limit of the search for the smallest diff; after that a larger one is taken.
 const SEARCH: Duration = Duration::from_millis(500);
 
 /// Returns the unified diff of two versions of the file `path`.

@@ -18,7 +18,7 @@ use crate::text::{count, reason};
 use crate::tool::{Concurrency, Idempotency, PathArgument, ToolKind, ToolMeta};
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
-/// Either `edits`, which models are told of, or the members of one edit, which some send all the same.
+/// Either `edits`, which the schema describes, or the members of one edit, which some models send anyway.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
@@ -137,7 +137,7 @@ impl Original {
     /// Reads the file, which must be text of at most `most` bytes that may be written.
     pub(super) fn read(place: ResolvedPath, most: u64) -> Result<Self, String> {
         let (found, bytes) = contents(&place, most)?;
-        // Opening it for writing tells whether that is allowed; replacing it would not.
+        // Opening the file for writing shows if that is allowed; replacing it would not.
         let writable = place.open(Purpose::TryWrite);
         writable.map_err(|error| reason(&error))?;
         let text = plain_text(bytes).ok_or("is no UTF-8 text; change it with a command")?;

@@ -17,7 +17,7 @@ use crate::output::ToolOutput;
 use crate::text::reason;
 use crate::tool::{PathArgument, ToolKind, ToolMeta};
 
-/// How many names are shown when the call says nothing.
+/// The default number of names shown.
 const SHOWN: usize = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -21,16 +21,16 @@ use crate::tool::{PathArgument, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
-/// How many matching lines are shown when the call says nothing.
+/// The default number of matching lines shown.
 const SHOWN: usize = 100;
 
 /// The most lines that are shown before and after a match.
 const MOST_CONTEXT: usize = 20;
 
-/// How large a pattern may become when it is made ready, in bytes.
+/// The limit of a compiled pattern, in bytes.
 const PATTERN_MEMORY: usize = 1024 * 1024;
 
-/// How many skipped files are named.
+/// The number of skipped files that are named.
 const NAMED: usize = 5;
 
 /// The longest message about a pattern, in characters.
@@ -188,7 +188,7 @@ fn grep(
     Ok(results.into_output(passed))
 }
 
-/// What was found so far.
+/// The results so far.
 struct Results<'a> {
     workspace: &'a Workspace,
     ready: &'a Ready<'a>,

@@ -1,6 +1,6 @@
-//! What a project ignores: the rules of `.gitignore`, `.ignore` and `.git/info/exclude`.
+//! The files that a project ignores: the rules of `.gitignore`, `.ignore` and `.git/info/exclude`.
 //!
-//! The files with the rules are opened like all others, so that a pipe of that name holds nobody up.
+//! The files with the rules are opened like all others, so that a pipe of that name does not block a search.
 
 use std::ffi::OsStr;
 use std::io::Read as _;

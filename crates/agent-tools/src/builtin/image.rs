@@ -3,7 +3,7 @@
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 
-/// How many bytes tell an image.
+/// The number of bytes that identify an image.
 pub(super) const MAGIC: usize = 12;
 
 /// Returns the type of the image that begins like this, or `None` for anything else.

@@ -16,7 +16,7 @@ use crate::output::ToolOutput;
 use crate::text::{count, one_line, reason};
 use crate::tool::{PathArgument, ToolMeta};
 
-/// How many names are shown when the call says nothing.
+/// The default number of names shown.
 const SHOWN: usize = 1000;
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -23,13 +23,13 @@ use crate::tool::{Concurrency, PathArgument, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
-/// How many bytes one read takes.
+/// The number of bytes of one read.
 const BLOCK: usize = 64 * 1024;
 
-/// How much behind what is shown of a line is looked at for the rest of a key, in bytes.
+/// The number of bytes after the shown part of a line that are searched for the rest of a key.
 const BEHIND: usize = 16 * 1024;
 
-/// In how many first bytes a NUL tells a binary file.
+/// The number of leading bytes in which a NUL marks a binary file.
 const SNIFFED: usize = 8000;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -194,10 +194,10 @@ fn show_text(
     Ok(page.into_output(first))
 }
 
-/// What is shown of a file.
+/// The shown part of a file.
 #[derive(Default)]
 struct Page {
-    /// How much of a line is shown, in bytes.
+    /// The shown length of a line, in bytes.
     width: usize,
     redactor: Arc<Redactor>,
     text: String,
@@ -265,13 +265,13 @@ impl Page {
         Ok(true)
     }
 
-    /// Returns a line that is to be cut without keys, so that no part of one stays. Where it goes on, what may be the
-    /// beginning of a key is held back, so many bytes.
-    fn without_keys(&self, line: &str, goes_on: bool) -> (Cow<'static, str>, usize) {
+    /// Removes keys from a line that will be cut, so that no part of a key stays. If the line `continues`, the possible
+    /// beginning of a key at its end is held back; the number is its length in bytes.
+    fn without_keys(&self, line: &str, continues: bool) -> (Cow<'static, str>, usize) {
         let mut pieces = PieceRedactor::new(self.redactor.clone());
         let mut clean = pieces.push(line);
         let rest = pieces.finish();
-        let held = match goes_on {
+        let held = match continues {
             true => rest.len(),
             false => {
                 clean.push_str(&rest);

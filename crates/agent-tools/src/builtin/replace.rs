@@ -12,18 +12,18 @@ use crate::file::{CommitPoint, Target};
 use crate::text::reason;
 use crate::workspace::resolved::ResolvedPath;
 
-/// What the names of files that are being written begin with; 32 hexadecimal digits follow.
+/// The prefix of the names of files that are being written; 32 hexadecimal digits follow.
 const PREFIX: &str = ".agent-cli-";
 
-/// How old such a file is when nobody can be writing it any more.
+/// The age after which such a file is abandoned: no process is still writing it.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// How many names of a folder are looked at for such files.
+/// The number of names in a folder that are searched for such files.
 const SWEPT: usize = 10_000;
 
-/// Puts `bytes` in the place of the file at `place`, all of them or none. Makes the folders above. `check` has
-/// the last word before the change; owner and permissions stay as they were, or it is returned what did not.
-/// Everything happens in the folder that was opened, whatever its name leads to by then.
+/// Replaces the file at `place` by `bytes`, completely or not at all, and makes the folders above it. `check` is called
+/// last before the change. Owner and permissions are kept; those that could not be kept are returned. All of it happens
+/// in the folder that was opened, even if its name leads elsewhere by then.
 pub(super) fn replace(
     place: &ResolvedPath,
     bytes: &[u8],
@@ -113,7 +113,7 @@ impl<'a> Temporary<'a> {
         // The system takes the user's mask off the permissions.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        // Nobody reads what takes the place of a file before it has that one's permissions.
+        // The new file is not readable by others before it has the permissions of the old one.
         #[cfg(unix)]
         match target {
             Target::Old(_) => cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600),
@@ -137,7 +137,7 @@ impl<'a> Temporary<'a> {
         Ok(())
     }
 
-    /// Takes the name, which nobody may have.
+    /// Takes the name, which must be free.
     fn take(&mut self, name: &OsStr) -> io::Result<()> {
         #[cfg(target_os = "linux")]
         {
@@ -201,7 +201,7 @@ fn is_passing(name: &OsStr) -> bool {
 struct MadeFolders(Vec<(Dir, OsString)>);
 
 impl MadeFolders {
-    /// Makes the folder `name` in `above`, unless somebody else just did.
+    /// Makes the folder `name` in `above`, unless it was just made.
     fn make(&mut self, above: &Dir, name: &OsStr) -> io::Result<()> {
         match above.create_dir(name) {
             Ok(()) => {
@@ -221,7 +221,7 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for (above, name) in self.0.iter().rev() {
-            // Only an empty folder goes; what somebody else put there stays.
+            // Only an empty folder is removed, so files of others stay.
             let _ = above.remove_dir(name);
         }
     }
@@ -249,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "x").unwrap();
-        // Nobody but root gives files away.
+        // Only root can change the owner of a file.
         let given = chown(&path, Some(12_345), Some(23_456)).is_ok();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o4640)).unwrap();
         let found = path.metadata().unwrap();

@@ -10,14 +10,14 @@ use crate::text::count;
 /// A piece of a text and what takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
-    /// Which bytes go.
+    /// The range that is replaced, in bytes.
     pub(super) range: Range<usize>,
-    /// What comes.
+    /// The new text.
     pub(super) text: String,
 }
 
-/// Returns what the replacements change in `text`, in the order of the text, or why one of them cannot be made.
-/// A line end in a replacement stands for whatever the file has there.
+/// Returns the changes that the replacements make in `text`, in text order, or why one of them cannot be made. A line
+/// end in a replacement matches any line end of the file.
 pub(super) fn find_changes(
     text: &str,
     edits: &[Replacement],
@@ -51,9 +51,9 @@ pub(super) fn find_changes(
 struct Searched<'a> {
     original: &'a str,
     plain: String,
-    /// Where in `plain` a carriage return is missing, in order.
+    /// The offsets in `plain` at which a carriage return is missing, in order.
     missing: Vec<usize>,
-    /// Where the newlines of the original are, once somebody asks.
+    /// The offsets of the newlines of the original, computed on first use.
     ends: OnceCell<Vec<usize>>,
 }
 

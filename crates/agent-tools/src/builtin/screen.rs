@@ -1,11 +1,11 @@
-//! What a command writes for a terminal, as plain text: no escape sequences, no control characters.
+//! Terminal output of a command as plain text: no escape sequences, no control characters.
 
 use crate::text::REPLACEMENT;
 
 /// The longest escape sequence that is waited out, in characters.
 const LONGEST: usize = 4096;
 
-/// Where in an escape sequence the text is.
+/// The position in an escape sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum State {
     #[default]

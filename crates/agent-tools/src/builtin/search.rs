@@ -17,7 +17,7 @@ use crate::text::without_controls;
 /// The longest line that is searched, in bytes.
 const LONGEST_LINE: usize = 1024 * 1024;
 
-/// How much of a line is shown at most, in characters.
+/// The longest part of a line that is shown, in characters.
 const SHOWN_CHARS: usize = 500;
 
 /// Searches files for one pattern.
@@ -60,7 +60,7 @@ impl Line {
     }
 }
 
-/// What was found in a file.
+/// The matches in a file.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     pub(super) lines: Vec<Line>,
@@ -138,7 +138,7 @@ struct Finding<'a> {
     matcher: &'a RegexMatcher,
     redactor: &'a Redactor,
     width: usize,
-    /// How much may still be shown, also in lines.
+    /// The number of bytes that may still be shown, line ends included.
     bytes: usize,
     lines: usize,
     room: usize,
@@ -176,7 +176,7 @@ impl Sink for Finding<'_> {
     }
 
     fn context(&mut self, _searcher: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
-        // What stands before a match that is not shown is not shown either.
+        // The lines before a match that is not shown are not shown either.
         if !self.is_full() {
             let text = self.text(found.bytes(), 0);
             let number = found.line_number().unwrap_or_default();

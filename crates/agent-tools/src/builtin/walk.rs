@@ -14,10 +14,10 @@ use crate::kind::Kind;
 use crate::text::{count, reason};
 use crate::workspace::resolved::ResolvedPath;
 
-/// How many folders deep a walk goes.
+/// The depth limit of a walk, in folders.
 const DEEPEST: usize = 256;
 
-/// How many names of one folder are looked at.
+/// The number of names of one folder that are visited.
 const MOST_NAMES: usize = 100_000;
 
 /// The longest pattern for names, in bytes.
@@ -32,7 +32,7 @@ pub(super) struct Found {
     pub(super) kind: Kind,
 }
 
-/// What a walk passed over.
+/// The entries that a walk skipped.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
     /// Folders that could not be opened.

@@ -1,4 +1,4 @@
-//! What the settings say of servers, checked and complete.
+//! The servers of the settings, checked and complete.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
@@ -10,17 +10,17 @@ use llm_providers::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long a server may take to start, unless the settings say otherwise.
+/// The default time limit for a server's start.
 const START: Duration = Duration::from_secs(10);
 
-/// How long a call may take, unless the settings say otherwise.
+/// The default time limit for a call.
 const CALL: Duration = Duration::from_secs(120);
 
 /// The longest name of a server, in characters: the names of its tools begin with it.
 const NAME_CHARS: usize = 32;
 
-/// How the names of servers begin that a client of the agent names, such as an editor. No server of the settings has
-/// such a name, so that none of its settings, policies and remembered answers is theirs.
+/// The prefix of the names of servers that a client of the agent (such as an editor) configures. No server of the
+/// settings has such a name, so no settings, policies or remembered answers apply to them by accident.
 const OF_CLIENT: &str = "editor-";
 
 /// A program whose tools are offered next to the agent's own: a server of the Model Context Protocol.
@@ -66,9 +66,9 @@ pub struct ServerConfig {
     pub tools: Option<Vec<String>>,
     /// The tools that the session was asked for, by the names that models call; all of them unless given.
     pub named: Option<Vec<String>>,
-    /// How long it may take until its tools are known.
+    /// The time limit until its tools are known.
     pub start_timeout: Duration,
-    /// How long a call may take.
+    /// The time limit for a call.
     pub call_timeout: Duration,
 }
 
@@ -143,7 +143,7 @@ pub fn check(settings: &BTreeMap<String, ServerSetting>) -> Result<(), (String, 
     Ok(())
 }
 
-/// Returns what is wrong about a server's name. Policies tell it from the tool's by the first two underscores.
+/// Returns what is wrong with a server's name. Policies separate it from the tool's name at the first two underscores.
 fn wrong_name(name: &str) -> Option<String> {
     let plain = |character: char| character.is_ascii_alphanumeric() || "_-".contains(character);
     if name.is_empty() || name.len() > NAME_CHARS || !name.chars().all(plain) {

@@ -24,13 +24,13 @@ use super::stream::{LINE_BYTES, StreamFindings};
 use super::text::{cleaned, one_line};
 use super::{ServerEnvironment, Tell};
 
-/// How long a call waits for the reason why its server is gone.
+/// How long a call waits for the reason why its server has ended.
 const REASON: Duration = Duration::from_secs(7);
 
-/// How long the output of a server that has ended is read: others may hold it for ever.
+/// How long the output of a server that has ended is read: other processes may keep it open without limit.
 const REST: Duration = Duration::from_millis(200);
 
-/// How many pages of tools are asked for.
+/// The number of pages of tools that are requested.
 const PAGES: usize = 200;
 
 /// A server that is ready.
@@ -43,7 +43,7 @@ pub(super) struct Connected {
     pub supervisor: JoinHandle<()>,
 }
 
-/// Whether a server can be called.
+/// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Ready,
@@ -62,7 +62,7 @@ pub(super) struct Link {
     call_timeout: Duration,
 }
 
-/// Why a call has no result.
+/// The reason why a call has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallError {
     Cancelled,
@@ -70,7 +70,7 @@ pub(super) enum CallError {
 }
 
 impl Link {
-    /// Calls a tool. Whoever drops this tells the server that nobody waits any more.
+    /// Calls a tool. If the future is dropped, the server is notified that the call is cancelled.
     pub async fn call(
         &self,
         tool: &Listed,
@@ -222,7 +222,7 @@ impl ServerSupervisor {
         if stopped {
             let why = "the session has ended".to_owned();
             self.state.send_replace(State::Gone(why));
-            // That closes its input.
+            // Closes its input.
             close.cancel();
             return process.leave(closed).await;
         }
@@ -238,7 +238,7 @@ impl ServerSupervisor {
     }
 }
 
-/// What went wrong in a start.
+/// A failed start.
 enum StartError {
     /// In our words, and those of the server that fit in.
     Own(String),

@@ -1,4 +1,4 @@
-//! What a call of a server's tool gave, as models see it: bounded, the whole of a long text in a file.
+//! The result of a server's tool as models get it: bounded, the whole of a long text in a file.
 
 use rmcp::model::{CallToolResult, ContentBlock, ImageContent, ResourceContents};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::output::ToolOutput;
 /// The most images of one result.
 const MOST_IMAGES: usize = 8;
 
-/// How much of an address or a type is repeated, in characters.
+/// The quoted length of an address or a type, in characters.
 const LABEL_CHARS: usize = 500;
 
 /// Returns a result as a tool's output.
@@ -52,7 +52,7 @@ pub(super) fn output(result: CallToolResult, context: &ToolContext) -> ToolOutpu
         empty if empty.is_empty() && images.is_empty() => "[no output]".to_owned(),
         text => text,
     };
-    // What goes into the file is cleaned as what is shown.
+    // The file gets the same redaction as the shown text.
     let text = context.redactor.clean_answer(&text);
     let (text, full) = shortened(&text, "server", context);
     let mut blocks = Vec::new();
@@ -67,7 +67,7 @@ pub(super) fn output(result: CallToolResult, context: &ToolContext) -> ToolOutpu
     }
 }
 
-/// Returns an image that can be shown, or what stands in its place.
+/// Returns an image that can be shown, or the text that replaces it.
 fn image(block: ImageContent, before: usize, limits: &ToolLimits) -> Result<Block, String> {
     if before >= MOST_IMAGES {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! What a server may ask of the agent: where the workspace is, and nothing else.
+//! Requests that a server may make of the agent: only the roots of the workspace.
 
 // Roots and questions to the model are on their way out of the protocol, and servers ask them still.
 #![expect(deprecated, reason = "servers of today ask for roots and for answers")]

@@ -26,7 +26,7 @@ const DESCRIPTION_CHARS: usize = 2000;
 /// The largest schema of a tool's arguments, in bytes.
 const SCHEMA_BYTES: usize = 32_000;
 
-/// How much of a name is repeated when it is left out, in characters.
+/// The quoted length of a name that is left out, in characters.
 const SHOWN_CHARS: usize = 80;
 
 /// A tool that is offered.
@@ -36,11 +36,11 @@ pub(super) struct Listed {
     pub own: String,
     /// The name that models call.
     pub name: String,
-    /// What it does, in the server's words.
+    /// The server's description.
     pub description: String,
     /// The schema of its arguments.
     pub parameters: Value,
-    /// What is known about its calls.
+    /// Properties of its calls.
     pub meta: ToolMeta,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Listing {
     redactor: Arc<Redactor>,
 }
 
-/// Whether more tools may be added.
+/// Says if more tools may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Room {
     /// They may.
@@ -208,7 +208,7 @@ fn parameters(schema: &JsonObject, redactor: &Redactor) -> Result<Value, String>
     let mut schema = Value::Object(schema);
     each_string(&mut schema, &|text| *text = redactor.clean_answer(text));
     let text = schema.to_string();
-    // What is left of them stands in names, which cannot be changed: calls need them.
+    // A key that is left is in a name, which cannot be changed: calls need it.
     if redactor.clean_answer(&text) != text {
         return Err("a name in the schema of its arguments holds a secret".to_owned());
     }

@@ -32,7 +32,7 @@ pub use config::{ServerConfig, ServerSetting, check, configured, named, of_clien
 use connection::{Connected, connect};
 use tool::ServerTool;
 
-/// How many of the tools that were left out a notice names.
+/// The number of left-out tools that a notice names.
 const NAMED: usize = 5;
 
 /// Something that happened to a server.
@@ -44,9 +44,9 @@ pub enum ServerEvent {
         name: String,
         /// `ready`, `failed` or `gone`.
         state: &'static str,
-        /// How many tools it offers.
+        /// The number of tools that it offers.
         tools: usize,
-        /// Why it is not used.
+        /// The reason why it is not used.
         error: Option<String>,
     },
     /// Something that a user should know.
@@ -56,12 +56,12 @@ pub enum ServerEvent {
 /// ApprovalEvent of every server that is there, failed, or is gone.
 pub type Tell = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 
-/// What servers are started in.
+/// The environment in which servers are started.
 #[derive(Debug, Clone)]
 pub struct ServerEnvironment {
-    /// The folder that they run in unless they have one of their own, and the root that they are told of.
+    /// The default working folder of servers, and the root that they get.
     pub workspace: PathBuf,
-    /// Environment variables that they do not get, besides those whose name tells.
+    /// Environment variables that they do not get, in addition to those with the name of a secret.
     pub secret_variables: Vec<String>,
     /// Takes keys out of what they say.
     pub redactor: Arc<Redactor>,
@@ -78,7 +78,7 @@ impl ServerEnvironment {
     }
 }
 
-/// How the start of one server went.
+/// The result of one server's start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Its name in the settings.
@@ -94,7 +94,7 @@ pub struct Report {
 pub struct ToolReport {
     /// The name that models call.
     pub name: String,
-    /// What it does, in the server's words.
+    /// The server's description.
     pub description: String,
 }
 
@@ -118,8 +118,8 @@ impl Drop for Stop {
 }
 
 impl Servers {
-    /// Starts servers concurrently and tells of each as it is there or has failed. Takes as long as the slowest
-    /// of them may; after `cancel` those that are not there yet are given up.
+    /// Starts servers concurrently and reports each when it is ready or has failed. Takes as long as the slowest of
+    /// them; after `cancel` those that are not ready are given up.
     pub async fn start(
         configs: &[ServerConfig],
         around: &ServerEnvironment,

@@ -17,22 +17,23 @@ use super::config::ServerConfig;
 use super::stream::{FLOOD_BYTES, LINE_BYTES, Lines, StderrTail, StreamFindings};
 use super::text::{cleaned, one_line};
 
-/// How long a server may take to end once its input is closed.
+/// How long a server may take to end after its input is closed.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// How long a server that closed its output may take to end by itself, so that its exit code is known.
 const LAST: Duration = Duration::from_millis(500);
 
-/// How long the error output is read after everybody was killed; only who left the group can still hold the pipe.
+/// How long the error output is read after the group was killed; only a process that left the group can still hold the
+/// pipe.
 const REMAINS: Duration = Duration::from_millis(100);
 
-/// How many of the last lines of the error output are repeated.
+/// The number of last lines of the error output that are quoted.
 const STDERR_LINES: usize = 5;
 
-/// How much of what a server says of an error is repeated, in characters.
+/// The quoted length of a server's error, in characters.
 pub(super) const SAID_CHARS: usize = 2000;
 
-/// How much of a program's name is repeated, in characters.
+/// The quoted length of a program's name, in characters.
 const PROGRAM_CHARS: usize = 200;
 
 /// A process, its group, and its output.
@@ -78,7 +79,7 @@ impl Process {
         self.output.findings.clone()
     }
 
-    /// Waits until the server has ended, whoever else holds its output.
+    /// Waits until the server has ended, even if other processes keep its output open.
     pub async fn ended(&mut self) {
         self.running.ended().await;
     }

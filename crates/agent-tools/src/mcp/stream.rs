@@ -14,13 +14,13 @@ pub(super) const LINE_BYTES: usize = 16_000_000;
 /// The most that a server may write without answering anything, in bytes.
 pub(super) const FLOOD_BYTES: usize = 4 * LINE_BYTES;
 
-/// How much of the error output of a server is kept, in bytes.
+/// The kept length of a server's error output, in bytes.
 const KEPT: usize = 4096;
 
-/// How much of a line that is no message is kept, in bytes.
+/// The kept length of a line that is not a message, in bytes.
 const NOISE: usize = 200;
 
-/// What was found in a server's output; cheap to clone.
+/// Findings in a server's output; cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StreamFindings(Arc<Mutex<Findings>>);
 
@@ -30,9 +30,9 @@ struct Findings {
     noise: Vec<u8>,
     /// A line was longer than it may be.
     endless: bool,
-    /// How much was written since something was answered, in bytes.
+    /// The number of bytes written since the last answer.
     unanswered: usize,
-    /// That was more than it may be.
+    /// True if `unanswered` exceeded its limit.
     flooded: bool,
 }
 
@@ -77,9 +77,9 @@ impl StreamFindings {
 pub(super) struct Lines<R> {
     inner: R,
     findings: StreamFindings,
-    /// How long the line is that is being read.
+    /// The length of the current line, in bytes.
     length: usize,
-    /// What kind of line it is.
+    /// The kind of the current line.
     line: Line,
     /// The line, while it may be a message and none was found that is none.
     text: Vec<u8>,
@@ -144,7 +144,8 @@ impl<R> Lines<R> {
         Ok(())
     }
 
-    /// Notes a line that looked like a message and cannot be read: whoever waits for it as an answer waits in vain.
+    /// Records a line that looked like a message and cannot be parsed: a caller that waits for it as an answer would
+    /// wait in vain.
     fn check(&mut self) {
         let text = std::mem::take(&mut self.text);
         if self.line == Line::Message && serde_json::from_slice::<serde_json::Value>(&text).is_err()
@@ -171,12 +172,12 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
 pub(super) struct StderrTail(Arc<Mutex<VecDeque<u8>>>);
 
 impl StderrTail {
-    /// Reads until everybody has closed the pipe.
+    /// Reads until every process has closed the pipe.
     pub async fn read(self, mut pipe: impl AsyncRead + Unpin) {
         let mut block = vec![0; KEPT];
         while let Ok(count @ 1..) = pipe.read(&mut block).await {
             self.keep(&block[..count]);
-            // Who writes without end does not keep others from running.
+            // A process that writes without end must not keep other tasks from running.
             tokio::task::yield_now().await;
         }
     }

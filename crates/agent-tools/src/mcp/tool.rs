@@ -13,7 +13,7 @@ use crate::context::ToolContext;
 use crate::output::ToolOutput;
 use crate::tool::{Tool, ToolMeta};
 
-/// How much of the arguments a question shows, in characters.
+/// The length of the arguments that a question shows, in characters.
 const ARGUMENT_CHARS: usize = 500;
 
 /// The adapter.

@@ -1,4 +1,4 @@
-//! Whether the folder that a session names is used without a word of the user: to read files in it, or to work in it.
+//! Decides if the folder that a session names is used without asking the user: to read files in it, or to work in it.
 //!
 //! **Invariant.** The header of a session file is untrusted unless our own program keeps the file. An untrusted header
 //! opens the project that the user is in for reading, and for work no folder but the one that the user is in. What
@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// What belongs to the system, with all below.
+/// Folders of the system, with all below them.
 const OF_THE_SYSTEM: [&str; 17] = [
     "/bin",
     "/boot",
@@ -28,14 +28,14 @@ const OF_THE_SYSTEM: [&str; 17] = [
     "/private/var",
 ];
 
-/// What is known around a session; all paths without links.
+/// The folders around a session; all paths without links.
 #[derive(Debug, Clone, Default)]
 pub struct Around {
     /// The folder that the program works in.
     pub here: Option<PathBuf>,
     /// The user's home.
     pub home: Option<PathBuf>,
-    /// Where the system has temporary files.
+    /// The system's folder of temporary files.
     pub temp: PathBuf,
     /// The session's file lies among those that our own program keeps.
     pub is_ours: bool,
@@ -102,7 +102,7 @@ mod tests {
 
     use super::Around;
 
-    /// Returns whether files are read in `folder` by somebody who is in `here`.
+    /// Returns true if files in `folder` are read for a user in `here`.
     fn is_read(around: &Around, folder: &str) -> bool {
         around.why_not(Path::new(folder)).is_none()
     }
@@ -133,7 +133,7 @@ mod tests {
         ] {
             assert!(!is_read(&around, folder), "{folder}");
         }
-        // Where our own program wrote the session, it names where it worked.
+        // A session that our own program wrote names the folder that it worked in.
         let ours = Around {
             is_ours: true,
             ..around

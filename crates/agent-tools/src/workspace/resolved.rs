@@ -1,4 +1,4 @@
-//! Where a file of the workspace is: a folder that is held open, and the names from there on.
+//! A file of the workspace: a folder that is held open, and the names from there on.
 //!
 //! Names are followed one by one from the held folder, each opened from the one above, and never through a link.
 //! So what is opened is what was looked at, or nothing.
@@ -14,10 +14,10 @@ use cap_std::fs::Dir;
 use super::Access;
 use crate::kind::Kind;
 
-/// Why a protected file is left alone.
+/// The reason why a protected file may not be used.
 pub(crate) const PROTECTED: &str = "the settings and sessions of agent-cli are the user's alone; say what is to be looked up or changed there";
 
-/// What the system keeps in the form of files.
+/// The reason for files that the system makes up.
 const OF_THE_SYSTEM: &str = "belongs to the system, not to the files of a disk; leave it alone";
 
 /// A folder that tools may work in.
@@ -30,10 +30,10 @@ pub struct Root {
     pub(crate) access: Access,
 }
 
-/// The device and number that a file has, whatever its name.
+/// The device and inode number of a file; they do not depend on its name.
 type Node = (u64, u64);
 
-/// What is neither read nor changed.
+/// The files that are neither read nor changed.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DenyList {
     paths: Vec<PathBuf>,
@@ -49,7 +49,7 @@ impl DenyList {
         self.paths.push(path);
     }
 
-    /// Refuses what is protected, by whatever name it was opened.
+    /// Refuses a protected file, no matter by which name it was opened.
     fn check(&self, opened: &File) -> io::Result<()> {
         if self.nodes.is_empty() {
             return Ok(());
@@ -74,7 +74,7 @@ fn node_of(_found: &Metadata) -> Option<Node> {
     None
 }
 
-/// What a file is opened for.
+/// The purpose for which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// To read it.
@@ -83,7 +83,7 @@ pub enum Purpose {
     TryWrite,
 }
 
-/// Where a file is, or would be.
+/// The path of an existing or a new file.
 #[derive(Debug, Clone)]
 pub struct ResolvedPath {
     root: Arc<Root>,
@@ -184,7 +184,7 @@ impl ResolvedPath {
         Ok(Dir::from_std_file(folder))
     }
 
-    /// Returns what stands here; a link is not followed.
+    /// Returns the kind of the entry; a link is not followed.
     pub(crate) fn kind(&self) -> io::Result<Kind> {
         let Some((folder, name)) = self.names()? else {
             return Ok(Kind::Folder);
@@ -260,14 +260,14 @@ impl ResolvedPath {
     }
 }
 
-/// Returns whether a path of Linux leads to what the kernel makes up. Memory for everybody's files is no such thing.
+/// Returns true if a Linux path leads to a pseudo file system. Shared memory files are not among them.
 fn is_system(path: &Path) -> bool {
     let made_up = ["/proc", "/sys", "/dev"];
     made_up.iter().any(|folder| path.starts_with(folder)) && !path.starts_with("/dev/shm")
 }
 
-/// The kinds of file systems that the kernel makes up, by the numbers that it tells of them: proc, sysfs, debugfs,
-/// tracefs, securityfs, cgroup (both), configfs, bpf, efivarfs, pstore, selinuxfs, binfmt_misc, devpts, mqueue, nsfs.
+/// The magic numbers of Linux's pseudo file systems: proc, sysfs, debugfs, tracefs, securityfs, cgroup (both),
+/// configfs, bpf, efivarfs, pstore, selinuxfs, binfmt_misc, devpts, mqueue, nsfs.
 #[cfg(target_os = "linux")]
 const PSEUDO_FILE_SYSTEMS: [u32; 16] = [
     0x9fa0,

@@ -1,4 +1,4 @@
-//! What a command hook answers: read from the JSON object that it writes.
+//! The answer of a command hook, read from the JSON object that it writes.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::hook::HookError;
 use crate::payload::HookEvent;
 use crate::point::HookPoint;
 
-/// What a command hook answers, whichever point it is.
+/// The answer of a command hook, for any point.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookAnswer {
     /// To `before_prompt`.
@@ -131,7 +131,7 @@ fn before_compact(
     let cancels = members.flag("cancel")?;
     let reason = members.text("reason")?.as_deref().and_then(reason);
     if cancels {
-        // Whatever else it says, it does not want this.
+        // A cancellation makes the other members irrelevant.
         members.clear();
         return Ok(BeforeCompactResult::Cancel { reason });
     }

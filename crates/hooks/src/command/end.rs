@@ -1,10 +1,10 @@
-//! How a run of a command hook ended, in types and in words.
+//! The end of a command hook's run, as a type and as text.
 
 use std::fmt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandEnd {
     /// It could not be started; why.
@@ -13,13 +13,13 @@ pub enum CommandEnd {
     Exited(i32),
     /// By this signal.
     Signal(i32),
-    /// In a way that the system does not tell.
+    /// The system does not report how.
     Unknown,
     /// It was killed after this time.
     TimedOut(Duration),
     /// It was killed because it wrote more than it may.
     TooMuchOutput,
-    /// It was killed because nobody waits any more.
+    /// It was killed because no caller waits any more.
     Cancelled,
 }
 

@@ -5,10 +5,10 @@ use serde_json::{Map, Value};
 use super::run::reason;
 use crate::hook::HookError;
 
-/// The members of an object that were not read yet. A name in snake_case stands for its spelling in camelCase
-/// as well, which hooks of other agents use; a member that is null is not there.
+/// The members of an object that were not read yet. A snake_case name is read as its camelCase form, because hooks of
+/// other agents use it; a member that is null counts as missing.
 pub(super) struct Members {
-    /// Where the object stands, with a dot at the end; empty for the outermost one.
+    /// The path of the object, with a dot at the end; empty for the outermost one.
     place: String,
     left: Map<String, Value>,
     known: Vec<&'static str>,
@@ -159,7 +159,7 @@ impl Members {
         }
     }
 
-    /// Fails on members that nobody asked for.
+    /// Fails on unknown members.
     pub(super) fn finish(self) -> Result<(), HookError> {
         let Some(first) = self.left.keys().next() else {
             return Ok(());

@@ -28,15 +28,15 @@ pub use answer::HookAnswer;
 pub use end::CommandEnd;
 pub use run::CommandRun;
 
-/// How long a hook may take by default.
+/// The default time limit of a hook.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What happens when a hook fails: it cannot be started, crashes, times out or answers something invalid.
+/// The reaction to a hook that fails: it cannot be started, crashes, times out or answers something invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
-    /// The failure is reported, and the action goes on.
+    /// The failure is reported, and the action continues.
     #[default]
     Continue,
     /// The action is blocked, where a hook can block it ([`HookPoint::can_block`]): for hooks that guard.
@@ -71,25 +71,26 @@ impl Matcher {
 pub struct CommandHook {
     /// The name that failures are reported under.
     pub name: String,
-    /// Where it is asked or told.
+    /// The points at which it runs.
     pub points: Vec<HookPoint>,
-    /// What is run.
+    /// The command.
     pub command: HookCommand,
-    /// How long it may take.
+    /// Its time limit.
     pub timeout: Duration,
-    /// What happens when it fails.
+    /// The reaction to its failure.
     pub on_failure: OnFailure,
-    /// What the subject of an event must match: the tool's name, the reason of a compaction; everything unless given.
+    /// The pattern that the subject of an event must match: the tool's name, the reason of a compaction; by default
+    /// every subject matches.
     pub matcher: Option<Matcher>,
     /// The folder whose sessions it is for; all sessions unless given.
     pub folder: Option<PathBuf>,
-    /// Environment variables that it does not get, besides those whose name tells that they hold a secret.
+    /// Environment variables that it does not get, in addition to those with the name of a secret.
     pub secret_variables: Vec<String>,
-    /// What takes out of a document what the hook must not read.
+    /// Removes from a document what the hook must not read.
     pub cleaner: Option<Cleaner>,
 }
 
-/// What changes the document that a command hook reads, before it is written: it takes keys out of it.
+/// Removes keys from the document that a command hook reads, before it is written.
 #[derive(Clone)]
 pub struct Cleaner(Arc<dyn Fn(String) -> String + Send + Sync>);
 
@@ -106,7 +107,7 @@ impl fmt::Debug for Cleaner {
     }
 }
 
-/// What is run for a hook.
+/// The command of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookCommand {
     /// A line for the shell.
@@ -115,11 +116,11 @@ pub enum HookCommand {
     Program(Vec<String>),
 }
 
-/// What is wrong with a command hook before it ever runs.
+/// An error in a command hook's configuration, found before it runs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidHook {
-    /// It is never asked or told.
+    /// It has no points, so it never runs.
     #[error("points is empty; choose from {}", HookPoint::ALL.map(HookPoint::name).join(", "))]
     NoPoints,
     /// There is nothing to run.
@@ -154,7 +155,7 @@ fn is_relative(program: &str) -> bool {
 }
 
 impl CommandHook {
-    /// Returns a hook that runs `command` at `points`, for every session and subject, with the usual time.
+    /// Returns a hook that runs `command` at `points`, for every session and subject, with the default time limit.
     pub fn new(name: impl Into<String>, points: Vec<HookPoint>, command: HookCommand) -> Self {
         Self {
             name: name.into(),
@@ -229,8 +230,7 @@ impl CommandHook {
         run::run(self, (event, document), context).await
     }
 
-    /// Does the same with `document` on standard input, as it stands; what the hook answers is read as an answer to
-    /// `event`.
+    /// Does the same with `document` on standard input, unchanged; the output is read as an answer to `event`.
     pub async fn run_with(
         &self,
         event: &HookEvent<'_>,
@@ -252,7 +252,7 @@ impl CommandHook {
     }
 }
 
-/// Returns a folder by the name that it really has, where the system can tell.
+/// Returns a folder's path without links, if the system can resolve it.
 fn real(folder: &Path) -> PathBuf {
     folder
         .canonicalize()

@@ -18,33 +18,33 @@ use crate::process::{Pipes, Running, remove_secrets};
 /// The most bytes that a hook may write to standard output.
 pub(super) const OUTPUT: usize = 1024 * 1024;
 
-/// How many bytes are kept of the end of what a hook writes to standard error.
+/// The kept length of the end of a hook's standard error, in bytes.
 pub(super) const ERRORS: usize = 4 * 1024;
 
 /// The most characters of a reason.
 const REASON: usize = 2_000;
 
-/// How long what a hook left running may still write before it is killed.
+/// How long processes that a hook left running may still write before they are killed.
 const LEFTOVERS: Duration = Duration::from_millis(250);
 
-/// How long output is read after everybody was killed; only who left the group can still hold a pipe.
+/// How long output is read after the group was killed; only a process that left the group can still hold a pipe.
 const REMAINS: Duration = Duration::from_millis(500);
 
-/// The variable that tells a hook the point.
+/// The environment variable that contains the name of the point.
 const POINT_VARIABLE: &str = "AGENT_CLI_HOOK";
 
 /// One run of a command hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandRun {
-    /// How it ended.
+    /// The end of the run.
     pub end: CommandEnd,
-    /// What it wrote to standard output, as far as it was read.
+    /// The standard output, as far as it was read.
     pub stdout: Vec<u8>,
     /// The end of what it wrote to standard error, without control characters.
     pub stderr: String,
-    /// How long it took.
+    /// The duration of the run.
     pub duration: Duration,
-    /// What it answers, or why it failed.
+    /// The answer, or why the hook failed.
     pub outcome: Result<HookAnswer, HookError>,
 }
 
@@ -55,7 +55,7 @@ impl CommandRun {
     }
 }
 
-/// What was read of a run.
+/// The output that was read from a run.
 #[derive(Default)]
 struct Heard {
     output: Vec<u8>,
@@ -219,14 +219,14 @@ async fn watch(
     }
 }
 
-/// What a hook writes, and where it goes.
+/// The streams of a hook, and the buffers for them.
 struct Streams<'a> {
     output: &'a mut ChildStdout,
     errors: &'a mut ChildStderr,
     heard: &'a mut Heard,
 }
 
-/// How much was read.
+/// The outcome of reading.
 #[derive(Clone, Copy)]
 enum Read {
     All,
@@ -243,8 +243,8 @@ impl Read {
 }
 
 impl Streams<'_> {
-    /// Reads both streams until everybody has closed them, or until there is more than there may be.
-    /// It can be dropped and called again: nothing is lost.
+    /// Reads both streams until every process has closed them, or until a limit is exceeded. It can be dropped and
+    /// called again: nothing is lost.
     async fn read(&mut self) -> Read {
         let mut errors = pin!(read_errors(self.errors, &mut self.heard.errors));
         let mut output = pin!(read_output(self.output, &mut self.heard.output));
@@ -287,7 +287,7 @@ async fn read_errors(from: &mut ChildStderr, errors: &mut Vec<u8>) {
 
 /// Returns what comes next; nothing at the end.
 async fn next<'a>(from: &mut (impl AsyncRead + Unpin), block: &'a mut [u8]) -> Option<&'a [u8]> {
-    // Who writes without end does not keep others from being looked at.
+    // A process that writes without end must not keep the other branches from being polled.
     tokio::task::yield_now().await;
     match from.read(block).await {
         Ok(0) | Err(_) => None,

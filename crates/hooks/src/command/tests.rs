@@ -77,7 +77,7 @@ impl Sandbox {
     }
 }
 
-/// Somebody listening at a named pipe: told when something is written, and when everybody has closed it.
+/// Reads a named pipe and reports writes, and when every writer has closed it.
 struct Pipe {
     begun: tokio::sync::oneshot::Receiver<()>,
     closed: Receiver<()>,
@@ -126,7 +126,7 @@ async fn every_point_reaches_the_program_as_one_line_of_json() {
         let pwd = PathBuf::from(read("pwd").trim()).canonicalize().unwrap();
         assert_eq!(pwd, sandbox.folder.path().canonicalize().unwrap());
         let told: Value = serde_json::from_str(&event.document(&sandbox.context)).unwrap();
-        // What it was told is longer than what is kept of its errors at some points.
+        // At some points the document is longer than the kept part of its errors.
         if event.document(&sandbox.context).len() < super::run::ERRORS {
             assert_eq!(serde_json::from_str::<Value>(&run.stderr).unwrap(), told);
         }

@@ -1,4 +1,4 @@
-//! Every point is asked or told, and every rule by which answers merge.
+//! Each point, and each rule by which answers merge.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -177,7 +177,7 @@ struct Given {
 }
 
 impl Row {
-    /// Asks or tells at a point.
+    /// Runs the hooks at a point.
     async fn at(&self, samples: &Samples<'_>, point: HookPoint) -> Given {
         let context = &self.context;
         let (hooks, failed) = (&self.hooks, &shown);

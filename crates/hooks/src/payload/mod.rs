@@ -1,4 +1,4 @@
-//! What hooks are told as JSON: one table for command hooks, the documents and `hooks test`.
+//! The payloads of hooks as JSON: one table for command hooks, the documentation and `hooks test`.
 
 #[cfg(feature = "schema")]
 pub mod reference;
@@ -21,7 +21,7 @@ use crate::point::HookPoint;
 pub use samples::{SampleSession, Samples};
 pub(crate) use shape::Payload;
 
-/// What a hook is asked or told, whichever point it is.
+/// The event of a hook, for any point.
 #[derive(Debug, Clone, Copy)]
 pub enum HookEvent<'a> {
     /// A message of the user is about to be sent.
@@ -86,7 +86,7 @@ impl<'a> HookEvent<'a> {
     }
 }
 
-/// What a command hook reads.
+/// The document that a command hook reads.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Document<'a> {

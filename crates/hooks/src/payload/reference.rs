@@ -1,4 +1,4 @@
-//! What the documentation says of each hook point, as data: made from the types of the payloads and their comments.
+//! The documentation of each hook point, as data: made from the types of the payloads and their comments.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -7,18 +7,18 @@ use serde_json::Value;
 use super::{Document, SampleSession, shape};
 use crate::point::HookPoint;
 
-/// What the documentation says of a point.
+/// The documentation of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointReference {
     /// The point.
     pub point: HookPoint,
-    /// When it comes.
+    /// When the point is reached.
     pub meaning: String,
     /// The JSON Schema of the members of its payload.
     pub schema: Value,
     /// An example of its payload.
     pub example: Value,
-    /// What may be answered, each with its meaning.
+    /// The possible answers, each with its meaning.
     pub answers: &'static [(&'static str, &'static str)],
 }
 

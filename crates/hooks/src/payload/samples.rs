@@ -29,7 +29,7 @@ const SESSION: [&str; 7] = [
     r#"{"type":"message","id":"a6","parentId":"a5","timestamp":"2026-01-01T09:00:06.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"openai-responses","provider":"openai","model":"example","stopReason":"stop","timestamp":1767258006000}}"#,
 ];
 
-/// What events of a made-up session borrow from.
+/// The data of a made-up session that sample events borrow from.
 #[derive(Debug)]
 pub struct SampleSession {
     tree: SessionTree,
@@ -57,7 +57,7 @@ impl Default for SampleSession {
 }
 
 impl SampleSession {
-    /// Returns the session as hooks are told of it, in the folder `cwd`.
+    /// Returns the session as hooks get it, in the folder `cwd`.
     pub fn context(&self, cwd: PathBuf) -> HookContext {
         HookContext {
             session_id: "5f0c".to_owned(),
@@ -67,7 +67,7 @@ impl SampleSession {
         }
     }
 
-    /// Plans what the events tell of.
+    /// Makes the plans that the sample events contain.
     ///
     /// # Errors
     /// A sample that cannot be written as JSON.

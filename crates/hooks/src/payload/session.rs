@@ -11,10 +11,10 @@ use session_model::{
     Stamp, SummaryMessage, Timestamp,
 };
 
-/// The most bytes of a tool's output that hooks are told.
+/// The longest tool output that hooks get, in bytes.
 const OUTPUT: usize = 100_000;
 
-/// Returns the id of the entry that a leaf stands at; none before all entries.
+/// Returns the id of the leaf's entry; none before the first entry.
 pub(super) fn leaf_id(tree: &SessionTree, leaf: Leaf) -> Option<String> {
     match leaf {
         Leaf::At(index) => Some(tree.id(index).to_owned()),
@@ -22,7 +22,7 @@ pub(super) fn leaf_id(tree: &SessionTree, leaf: Leaf) -> Option<String> {
     }
 }
 
-/// Returns entries as they stand in the file, those aside that cannot be read.
+/// Returns entries as they are in the file, without those that cannot be read.
 pub(super) fn entries(tree: &SessionTree, indices: impl Iterator<Item = EntryIndex>) -> Vec<Value> {
     indices.filter_map(|index| entry(tree, index)).collect()
 }
@@ -61,7 +61,7 @@ pub(super) fn branch_entries(plan: &CompactionPlan, path: &SessionPath<'_>) -> (
     (entries, left_out)
 }
 
-/// Returns a message as it stands in session files; one of an unknown kind as its text.
+/// Returns a message as it is in session files; one of an unknown kind as its text.
 pub(super) fn message(message: &AgentMessage) -> Value {
     let summary = |summary: &SummaryMessage| {
         let mut value = json!({ "role": message.role(), "summary": summary.summary });

@@ -79,7 +79,7 @@ pub(crate) struct ToolResult<'a> {
     tool: &'a str,
     /// Its arguments.
     arguments: &'a Value,
-    /// Whether it failed.
+    /// True if the tool call failed.
     is_error: bool,
     /// The first 100,000 bytes of what the model sees; a last line counts the rest.
     output: Cow<'a, str>,
@@ -91,7 +91,7 @@ pub(crate) struct ToolResult<'a> {
 pub(crate) struct TurnEnd<'a> {
     /// `done`, `failed` or `aborted`.
     end: &'a str,
-    /// What went wrong.
+    /// The error, if there was one.
     error: Option<&'a str>,
 }
 
@@ -101,9 +101,9 @@ pub(crate) struct TurnEnd<'a> {
 pub(crate) struct SessionBeforeCompact<'a> {
     /// `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
     reason: &'a str,
-    /// Whether the request is repeated afterwards.
+    /// True if the request is repeated afterwards.
     will_retry: bool,
-    /// What the summary should focus on.
+    /// The user's instructions on what the summary should focus on.
     custom_instructions: Option<&'a str>,
     /// The strategy.
     strategy: &'a str,
@@ -146,9 +146,9 @@ pub(crate) struct SessionCompact<'a> {
     /// The entry, as in the file.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, Value>"))]
     entry: &'a Value,
-    /// Whether a hook supplied it.
+    /// True if a hook supplied it.
     from_extension: bool,
-    /// Why it ran.
+    /// The reason of the compaction.
     reason: &'a str,
     /// The summary as stored.
     summary: &'a str,
@@ -160,13 +160,13 @@ pub(crate) struct SessionCompact<'a> {
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct SessionCompactFailed<'a> {
-    /// Why it ran.
+    /// The reason of the compaction.
     reason: &'a str,
-    /// What went wrong.
+    /// The error, if there was one.
     error: Option<&'a str>,
-    /// Whether the user cancelled it; a hook that blocks it is an error.
+    /// True if the user cancelled it; a hook that blocks it is an error.
     aborted: bool,
-    /// Whether the request is repeated nevertheless.
+    /// True if the request is repeated nevertheless.
     will_retry: bool,
 }
 
@@ -180,7 +180,7 @@ pub(crate) struct SessionBeforeTree {
     old_leaf: Option<String>,
     /// The deepest entry of both branches.
     common_ancestor: Option<String>,
-    /// Whether the user wants a summary.
+    /// True if the user wants a summary.
     user_wants_summary: bool,
     /// Ids of the entries that are left, oldest first.
     entries_to_summarize: Vec<String>,

@@ -1,4 +1,4 @@
-//! What hooks are told, point by point.
+//! The payload of each point.
 
 use std::path::PathBuf;
 
@@ -46,7 +46,7 @@ fn a_session_without_a_file_has_no_path() {
     assert_eq!(document["session_path"], Value::Null);
 }
 
-/// Returns the ids of the branch entries that a compaction of a session tells, and how many it leaves out.
+/// Returns the ids of the branch entries in the payload of a session's compaction, and how many it leaves out.
 fn branch(notation: &str) -> (Vec<String>, Value) {
     let tree = decode_bytes(test_support::session(notation).into_bytes()).tree;
     let path = tree.path(tree.leaf());

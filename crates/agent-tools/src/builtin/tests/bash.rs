@@ -22,7 +22,7 @@ use hooks::process::is_secret;
 /// How long a test waits for what must happen; only a failing one waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Somebody listening at a named pipe: told when something is written, and when everybody has closed it.
+/// Reads a named pipe and reports writes, and when every writer has closed it.
 struct Pipe {
     begun: tokio::sync::oneshot::Receiver<()>,
     closed: Receiver<()>,
@@ -295,7 +295,7 @@ async fn a_daemon_that_left_the_group_does_not_hang_us() {
     let shown = tokio::time::timeout(PATIENCE, run).await.unwrap();
     let number: i32 = shown.trim().parse().unwrap();
     let daemon = rustix::process::Pid::from_raw(number).unwrap();
-    // It held our pipe to the last, and nobody else ends it.
+    // It held the pipe to the end, and no other code ends it.
     rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
 }
 
@@ -492,7 +492,7 @@ async fn output_is_shown_while_the_command_runs() {
     let updates = Arc::new(Mutex::new(Vec::new()));
     let (shown, go) = (updates.clone(), sandbox.path("go"));
     sandbox.context.live = LiveOutput::new(move |output: String| {
-        // The command goes on only once the half of the line was seen.
+        // The command continues only once the half line was seen.
         if output.contains("half") {
             fs::write(&go, "").unwrap();
         }

@@ -13,7 +13,7 @@ use crate::builtin::replace::replace;
 use crate::file::{CommitPoint, Target};
 use crate::workspace::resolved::Purpose;
 
-/// What nobody may see.
+/// The content that must not leak.
 const SECRET: &str = "hidden-away";
 
 /// What is in the workspace under the same name.
@@ -34,7 +34,7 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Puts files outside: each name and each content there tells a leak.
+/// Puts files outside: each name and each content shows a leak.
 fn put_secrets(sandbox: &TestWorkspace) {
     fs::create_dir(sandbox.outside("folder")).unwrap();
     for name in ["file", "hidden-away-name", "folder/file"] {
@@ -268,7 +268,7 @@ async fn what_is_no_file_holds_no_tool_up() {
     sandbox.fifo("pipe");
     let _socket = std::os::unix::net::UnixListener::bind(sandbox.path("socket")).unwrap();
     fs::create_dir(sandbox.path("sub")).unwrap();
-    // Files with rules are opened by searches, also where nobody names them.
+    // Searches open files with rules, even if no call names them.
     for name in [".gitignore", "sub/.ignore", ".git"] {
         sandbox.fifo(name);
     }
@@ -344,7 +344,7 @@ async fn nothing_of_the_kernel_is_opened() {
     assert!(said.contains(refused), "{said}");
 }
 
-/// The kernel's files are told by their file system too, wherever it is mounted.
+/// Files of the kernel are also recognized by their file system, wherever it is mounted.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_file_system_of_what_was_opened_counts() {

@@ -1,4 +1,4 @@
-//! Several folders, those that are only read, and what is nobody's but the user's.
+//! Several folders, read-only folders, and files that only the user may change.
 
 use std::fs;
 

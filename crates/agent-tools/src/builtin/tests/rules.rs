@@ -8,7 +8,7 @@ use serde_json::json;
 use super::TestWorkspace;
 use crate::approval::{ApprovalStore, Approvals, Policy, Rule, RuleDecision};
 
-/// Returns a sandbox with a rule against each of these, whatever its policies say.
+/// Returns a sandbox with a denial for each of these, which overrides its policies.
 fn against(rules: &[(&str, &str)], policies: &[(&str, Policy)]) -> (TestWorkspace, ApprovalStore) {
     let mut sandbox = TestWorkspace::new();
     let config = sandbox.folder.path().join("config");
