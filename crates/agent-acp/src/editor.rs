@@ -1,4 +1,4 @@
-//! The editor at the other end: what it is told and asked.
+//! The connection to the editor: notifications and requests.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::message::{notification, request};
 /// The editor.
 pub(crate) struct Editor {
     lines: mpsc::Sender<String>,
-    /// Who waits for its answers.
+    /// The requests that wait for an answer.
     asked: RefCell<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
     number: Cell<u64>,
 }
@@ -66,7 +66,7 @@ impl Editor {
         answer.await.ok().flatten()
     }
 
-    /// Passes an answer on to whoever waits for it.
+    /// Passes an answer on to the code that waits for it.
     pub fn answered(&self, id: u64, result: Option<Value>) {
         let waiting = self.asked.borrow_mut().remove(&id);
         if let Some(waiting) = waiting {

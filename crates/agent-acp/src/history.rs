@@ -1,4 +1,4 @@
-//! The conversation so far, told again to an editor that loads a session.
+//! Replays the conversation so far to an editor that loads a session.
 
 use serde_json::{Value, json};
 use session_model::json::RawJson;
@@ -8,10 +8,10 @@ use session_protocol::Snapshot;
 use crate::tool;
 use crate::update::{Translator, chunk};
 
-/// How much of a result is told, in bytes.
+/// The length of a result that is sent, in bytes.
 const RESULT: usize = 8000;
 
-/// Tells the entries of the path one after another; `tell` is given the updates of each.
+/// Replays the entries of the path one after another; `tell` gets the updates of each.
 pub(crate) fn updates(session: &Snapshot, translator: &mut Translator) -> Vec<Value> {
     let path = session.tree.path(session.leaf);
     let entries = path

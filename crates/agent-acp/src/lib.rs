@@ -8,8 +8,8 @@
 //! protocol's library is not used, because it changes the order of the members of every JSON document of a program that
 //! it is linked into (docs/decisions.md, 18).
 //!
-//! **Invariants.** Whatever an editor sends is answered or passed over, never a panic. A request that changes a session
-//! goes through its [handle](session_protocol::SessionHandle). When the editor is gone, every session is closed.
+//! **Invariants.** Every message of an editor is answered or ignored, never a panic. A request that changes a session
+//! goes through its [handle](session_protocol::SessionHandle). When the editor disconnects, every session is closed.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -41,7 +41,7 @@ pub enum Line {
     TooLong,
 }
 
-/// Which session is wanted.
+/// The requested session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// A new one.
@@ -50,10 +50,10 @@ pub enum Wanted {
     Id(String),
 }
 
-/// How a session is to be opened.
+/// The options for opening a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Opening {
-    /// Which one.
+    /// The requested session.
     pub wanted: Wanted,
     /// The folder that its tools work in.
     pub cwd: PathBuf,
@@ -67,7 +67,7 @@ pub struct Opened {
     pub session: BuiltSession,
     /// Commands it.
     pub handle: SessionHandle,
-    /// What it reports.
+    /// Its events.
     pub events: EventReceiver,
     /// The folder that its tools work in.
     pub cwd: PathBuf,
@@ -86,7 +86,7 @@ pub struct Listed {
     pub updated: String,
 }
 
-/// What a program does for editors.
+/// The sessions that a program offers to editors.
 pub trait Sessions {
     /// Opens a session.
     ///

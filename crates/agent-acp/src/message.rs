@@ -19,7 +19,7 @@ pub(crate) mod code {
     pub const NOT_FOUND: i32 = -32002;
 }
 
-/// Why a request is not done.
+/// The error of a request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Failure {
     pub code: i32,
@@ -40,7 +40,7 @@ impl Failure {
     }
 }
 
-/// What a line is.
+/// The meaning of a line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Incoming {
     /// A request, which is answered.
@@ -56,7 +56,7 @@ pub(crate) enum Incoming {
         id: u64,
         result: Result<Value, Value>,
     },
-    /// An empty line, or an answer that nobody waits for.
+    /// An empty line, or an answer to no open request.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! What editors send: the members of parameters that are used. Others may be there.
+//! The parameters of editors: the members that are used. Other members are ignored.
 
 use std::path::PathBuf;
 
@@ -11,14 +11,14 @@ pub(crate) struct Initialize {
     pub client_capabilities: ClientCapabilities,
 }
 
-/// What the editor can do.
+/// The capabilities of the editor.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(crate) struct ClientCapabilities {
     #[serde(default)]
     pub session: SessionCapabilities,
 }
 
-/// Which updates the editor knows.
+/// The updates that the editor knows.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(crate) struct SessionCapabilities {
     #[serde(default, deserialize_with = "is_there")]
@@ -27,7 +27,7 @@ pub(crate) struct SessionCapabilities {
     pub notices: bool,
 }
 
-/// Reads a capability: an object says that it is there.
+/// Reads a capability: an object means that it is supported.
 fn is_there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     serde_json::Value::deserialize(deserializer).map(|value| value.is_object())
 }
@@ -75,7 +75,7 @@ pub(crate) struct ListSessions {
     pub cursor: Option<String>,
 }
 
-/// Of whatever concerns a session and nothing else.
+/// The parameters of a request that only names a session.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OfSession {

@@ -9,12 +9,12 @@ use url::Url;
 use crate::message::{Failure, code};
 use crate::params::Block;
 
-/// What a prompt comes to.
+/// The meaning of a prompt.
 #[derive(Debug)]
 pub(crate) enum Asked {
     /// The user says something.
     Say(Command),
-    /// A command of the session, whose answer is told.
+    /// A command of the session, whose reply is shown.
     Do(Command),
 }
 

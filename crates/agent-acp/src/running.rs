@@ -18,7 +18,7 @@ use crate::permission;
 use crate::prompt::Asked;
 use crate::update::{Translator, chunk};
 
-/// How a prompt ended: the reason for stopping, as the protocol names it.
+/// The end of a prompt: the stop reason in the words of the protocol.
 type Ended = Result<&'static str, Failure>;
 
 /// A session that is open.
@@ -28,7 +28,7 @@ pub(crate) struct Running {
     pub redactor: Arc<Redactor>,
     run: RefCell<Option<JoinHandle<Finished>>>,
     prompt: RefCell<Option<Prompt>>,
-    /// What came of commands, told after the events that led to it.
+    /// The results of commands, sent after the events that led to them.
     done: mpsc::UnboundedSender<(Option<String>, Ended)>,
 }
 
@@ -39,9 +39,9 @@ struct Prompt {
     is_kept: bool,
     is_cancelled: bool,
     is_command: bool,
-    /// Why the newest answer ended.
+    /// The reason why the newest answer ended.
     stop: String,
-    /// How the turn ended, and what went wrong.
+    /// The end of the turn, and its error.
     end: Option<(String, Option<String>)>,
 }
 
@@ -62,7 +62,7 @@ impl Prompt {
     }
 }
 
-/// What the events of a session are made of.
+/// Turns the events of a session into updates.
 pub(crate) struct Pump {
     events: EventReceiver,
     done: mpsc::UnboundedReceiver<(Option<String>, Ended)>,
@@ -70,7 +70,7 @@ pub(crate) struct Pump {
 }
 
 impl Running {
-    /// Returns a session that runs as a task, and what tells of it.
+    /// Returns a session that runs as a task, and the pump of its events.
     pub fn new(
         id: String,
         (handle, events): (SessionHandle, EventReceiver),
@@ -131,7 +131,7 @@ impl Running {
     }
 
     fn tell_done(&self, text: Option<String>, ended: Ended) {
-        // Where nobody tells events any more, whoever waits is told that the session has ended.
+        // No more events come, so all waiting requests are answered: the session has ended.
         let _ = self.done.send((text, ended));
     }
 
@@ -147,7 +147,7 @@ impl Running {
             false => Command::Abort,
         };
         if self.handle.try_send(command).is_err() {
-            // There is no room; whoever waits for it must not hold up the lines of the editor.
+            // The queue is full; waiting for room must not block the lines of the editor.
             let handle = self.handle.clone();
             tokio::task::spawn_local(async move {
                 let _ = handle.send(Command::Abort).await;
@@ -258,7 +258,7 @@ async fn ask(editor: Rc<Editor>, running: Rc<Running>, call_id: String, call: Va
     }
 }
 
-/// Returns what people are told about the answer to a command.
+/// Returns the text shown for the reply to a command.
 fn told(reply: &Reply) -> Option<String> {
     match reply {
         Reply::Compacted(compacted) => {

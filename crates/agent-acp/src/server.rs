@@ -27,17 +27,17 @@ use crate::{Line, Opened, Opening, Sessions, Wanted, history, prompt};
 /// The version of the protocol.
 const VERSION: u64 = 1;
 
-/// How many requests are worked on at a time.
+/// The number of requests that are handled at a time.
 const REQUESTS: usize = 256;
 
-/// How many requests are unanswered before no more lines are read: the editor does not read, or asks too fast.
+/// The number of unanswered requests after which no more lines are read: the editor does not read, or asks too fast.
 const UNANSWERED: usize = 2 * REQUESTS;
 
-/// How many sessions a page of the list has.
+/// The number of sessions on a page of the list.
 const PAGE: usize = 100;
 
-/// Serves an editor: reads its lines, writes ours, until its lines end, nobody reads ours, or it is cancelled. Every
-/// session is closed then.
+/// Serves an editor: reads its lines and writes ours, until its lines end, it stops reading, or the call is cancelled.
+/// Every session is closed then.
 pub async fn serve(
     sessions: Box<dyn Sessions>,
     mut lines: mpsc::Receiver<Line>,
@@ -86,11 +86,11 @@ async fn next_line(
     Some((lines.recv().await?, room))
 }
 
-/// What all requests share.
+/// The shared state of all requests.
 struct Server {
     sessions: Box<dyn Sessions>,
     editor: Rc<Editor>,
-    /// What the editor knows, once it has introduced itself.
+    /// The capabilities of the client, once it has sent them.
     client: Cell<Option<SessionCapabilities>>,
     open: RefCell<BTreeMap<String, Rc<Running>>>,
     /// The sessions of prompts that are worked on, by the ids of the requests.
@@ -98,7 +98,7 @@ struct Server {
     working: Cell<usize>,
 }
 
-/// A session that begins to tell of itself once the editor has its answer.
+/// A session whose events are sent once the editor has its answer.
 type Begins = Option<(Pump, Rc<Running>)>;
 
 impl Server {

@@ -1,4 +1,4 @@
-//! How calls of tools are shown: title, kind, locations, differences.
+//! The presentation of tool calls: title, kind, locations, differences.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use session_model::ToolCall;
 use session_model::json::RawJson;
 use session_model::text::first_line;
 
-/// How much of a command or path is in a title, in characters.
+/// The length of a command or path in a title, in characters.
 const TITLE: usize = 120;
 
 /// The kinds of the built-in tools; all others are `other`.
@@ -29,14 +29,14 @@ const KINDS: [(&str, &str); 11] = [
 /// The tool that keeps the list of what is to be done.
 pub(crate) const TODO: &str = "todo";
 
-/// What an editor shows of a call.
+/// The parts of a call that an editor shows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shown {
     pub title: String,
     pub kind: &'static str,
     /// The files that it touches.
     pub locations: Vec<Value>,
-    /// What it changes in them, as content of the call.
+    /// The changes of files, as content of the call.
     pub differences: Vec<Value>,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Translator {
     client: SessionCapabilities,
     /// Calls that have begun, by the id that the model gave them.
     calls: BTreeMap<String, Call>,
-    /// How often an id was given: some models count their calls anew in each answer.
+    /// The number of times each id was used: some models number their calls from 0 in each answer.
     given: BTreeMap<String, usize>,
     compactions: usize,
     cost: f64,
@@ -71,7 +71,7 @@ impl Translator {
         }
     }
 
-    /// Returns the updates that tell of an event.
+    /// Returns the updates for an event.
     pub fn updates(&mut self, event: &SessionEvent) -> Vec<Value> {
         match event {
             SessionEvent::TextDelta { text } => vec![chunk("agent_message_chunk", text)],
@@ -283,7 +283,7 @@ impl Translator {
     }
 }
 
-/// Returns whether a call sets the list of what is to be done, which is told as a plan.
+/// Returns true if a call sets the list of tasks, which is sent as a plan.
 fn is_plan(name: &str, arguments: &Value) -> bool {
     name == TODO && tool::plan(arguments).is_some()
 }

@@ -1,8 +1,8 @@
-//! Who stands between lines and the session: requests become calls, answers and events become lines.
+//! Connects lines and the session: requests become calls, answers and events become lines.
 //!
-//! Nothing waits for whoever reads: lines for which there is no room are kept here. Events that are there are told
-//! before answers that are there, so no answer comes before what led to it. Whatever ends it, the end of the input or
-//! of the output, a signal or `close`, the session is closed and every request that was read is answered.
+//! Nothing waits for a slow reader: lines without room in the output are kept here. Events are sent before answers that
+//! are ready at the same time, so no answer comes before the events that led to it. The input may end, the output may
+//! close, a signal or `close` may come: in each case the session is closed and every request that was read is answered.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -26,17 +26,17 @@ use session_protocol::channel::EVENT_BYTES;
 use session_protocol::event::SessionEvent;
 use session_protocol::{EventReceiver, SessionHandle};
 
-/// How many bytes of lines wait for somebody to read before no more are taken from the session.
+/// The bytes of waiting lines after which no more are taken from the session.
 const BACKLOG: usize = EVENT_BYTES;
 
-/// How many requests wait for their answers before no more are read, while nobody reads.
+/// The number of unanswered requests after which no more are read, while the client does not read.
 const REQUESTS: usize = 256;
 
 /// A session that is driven.
 pub struct Session {
     /// Commands it.
     pub handle: SessionHandle,
-    /// What it reports.
+    /// Its events.
     pub events: EventReceiver,
     /// Takes keys out of responses; events come without them.
     pub redactor: Arc<Redactor>,
@@ -77,10 +77,11 @@ struct Driver {
     host: Rc<dyn Host>,
     cancel: CancellationToken,
     redactor: Arc<Redactor>,
-    /// Lines for which there is no room yet, so that whoever does not read is still heard.
+    /// Lines for which there is no room yet; kept here so that requests of a client that does not read are still
+    /// handled.
     waiting: VecDeque<String>,
-    /// How many bytes they take. Above [`BACKLOG`] events and answers stay with the session, which waits once it has
-    /// too many events; above twice that, or after [`REQUESTS`] requests, the others stay in standard input.
+    /// Their length in bytes. Above [`BACKLOG`] events and answers stay with the session, which waits once it has too
+    /// many events; above twice that, or after [`REQUESTS`] requests, the others stay in standard input.
     waiting_bytes: usize,
     /// The events that are sent; all of them unless named.
     subscribed: Option<Vec<String>>,
@@ -93,7 +94,7 @@ struct Driver {
     session: (String, Option<PathBuf>),
 }
 
-/// Whether more requests may come.
+/// The state of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
     Open,
@@ -110,7 +111,7 @@ struct Kind<'a> {
 impl Driver {
     async fn drive(mut self) -> Ended {
         loop {
-            // Who has cancelled waits for the end, and what is left to tell is bounded.
+            // After a cancellation the client waits for the end, and the remaining output is bounded.
             let has_room = self.waiting_bytes <= BACKLOG || self.interrupted;
             let answers = has_room || self.pending.len() < REQUESTS;
             let listens = self.waiting_bytes <= 2 * BACKLOG && answers;
@@ -135,7 +136,7 @@ impl Driver {
                 },
             }
         }
-        // Whoever still waits waits for a session that has ended.
+        // Requests that still wait get the answer that the session has ended.
         drop(self.commands);
         for line in self.waiting {
             self.output.send(line, &self.cancel).await;
@@ -198,7 +199,7 @@ impl Driver {
         }
     }
 
-    /// Nobody asks or reads any more.
+    /// No more requests come, or no one reads the output.
     fn end_input(&mut self) {
         if self.input == Input::Open {
             self.input = Input::Ended;
@@ -248,7 +249,8 @@ impl Driver {
         match call(request, &*self.host) {
             Ok(Asking::Session(ask, answered)) => {
                 let (message, answer) = Call::of(ask);
-                // There is room: no line is read before, and nobody else commands. One that has ended needs none.
+                // There is room: no line is read before, and no other code sends commands. A session that has ended
+                // needs none.
                 let _ = self.commands.try_send(message);
                 let response = respond(id, command, answered, answer, self.host.clone());
                 self.pending.push(Box::pin(response));
@@ -292,7 +294,7 @@ async fn respond(
     }
 }
 
-/// How driving a session ended.
+/// The end of driving a session.
 pub struct Ended {
     /// The user has cancelled.
     pub interrupted: bool,

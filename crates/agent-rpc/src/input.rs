@@ -6,7 +6,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::parse::LONGEST;
 
-/// How many lines wait at most until the reader waits, too.
+/// The number of lines that wait before the reader waits, too.
 const WAITING: usize = 16;
 
 /// A line of the input.
@@ -20,7 +20,8 @@ pub enum Line {
     Unreadable(String),
 }
 
-/// Returns the lines of an input, read on a thread of its own: a read cannot be cancelled, and nobody waits for it.
+/// Returns the lines of an input, read on a thread of its own: a read cannot be cancelled, and the caller does not wait
+/// for it.
 pub fn lines_of(mut input: impl BufRead + Send + 'static) -> Receiver<Line> {
     let (sender, lines) = channel(WAITING);
     std::thread::spawn(move || read_lines(&mut input, &sender));

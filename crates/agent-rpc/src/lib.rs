@@ -1,11 +1,12 @@
 //! Sessions of `agent-session` that a program drives: requests are lines of JSON, and so are answers and events.
 //!
-//! [`drive`] stands between lines and a session. What it needs of the program around it, other models and documents
-//! about a session, is the trait [`Host`]. Lines come from [`lines_of`] and go to an [`Output`]. [`schema_text`]
+//! [`drive`] connects lines and a session. The program around it, which provides other models and documents about a
+//! session, implements the trait [`Host`]. Lines come from [`lines_of`] and go to an [`Output`]. [`schema_text`]
 //! describes the protocol for programs.
 //!
-//! **Invariants.** Every request that was read is answered. No answer comes before the events that led to it. Whoever
-//! reads slowly does not hold up the session; after some hundred unread answers its requests wait. Keys are removed from what is sent.
+//! **Invariants.** Every request that was read is answered. No answer comes before the events that led to it. A slow
+//! reader does not block the session; after some hundred unread answers its requests wait. Keys are removed from the
+//! output.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -30,7 +31,7 @@ pub use input::{Line, lines_of};
 pub use output::{Output, write_lines};
 pub use reference::{SAMPLES, request_schema, schema, schema_text, type_of};
 
-/// What is asked of the program around a session.
+/// Services of the program around a session.
 pub trait Host {
     /// Returns the models with which `name` answers from now on.
     ///
@@ -51,7 +52,7 @@ pub trait Host {
 pub enum Document {
     /// The messages that the model would see.
     Context,
-    /// What a compaction would do now.
+    /// The plan of a compaction, which is not run.
     Plan {
         /// What its summary should focus on.
         focus: Option<String>,

@@ -1,4 +1,4 @@
-//! Lines of the output: written on a thread of its own, so that nobody who reads slowly holds up the session.
+//! Lines of the output: written on a thread of its own, so that a slow reader does not block the session.
 
 use std::io::Write;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::oneshot;
 
-/// How many lines wait at most to be written.
+/// The number of lines that wait to be written.
 const WAITING: usize = 64;
 
-/// How long somebody who reads is waited for once the user has cancelled.
+/// How long a slow reader is waited for once the user has cancelled.
 const AFTER_CANCEL: Duration = Duration::from_secs(1);
 
 /// Writes lines.
@@ -20,14 +20,14 @@ pub struct Output {
     written: oneshot::Receiver<()>,
 }
 
-/// What became of a line.
+/// The outcome of sending a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Offered {
     /// It is handed over.
     Taken,
     /// There is no room for it yet.
     Full(String),
-    /// Nobody reads any more.
+    /// The output is closed.
     Unread,
 }
 
@@ -41,7 +41,7 @@ impl Output {
         }
     }
 
-    /// Returns one whose lines nobody reads as long as the receiver is kept.
+    /// Returns an output whose lines stay unread as long as the receiver is kept.
     #[cfg(test)]
     pub fn unread_lines() -> (Self, tokio::sync::mpsc::Receiver<String>) {
         let (lines, receiver) = channel(WAITING);
@@ -65,7 +65,7 @@ impl Output {
         }
     }
 
-    /// Waits until there is room for a line, or nobody reads any more.
+    /// Waits until there is room for a line, or the output is closed.
     pub(crate) async fn room(&self) {
         match &self.lines {
             Some(lines) => drop(lines.reserve().await),
@@ -88,7 +88,7 @@ impl Output {
         }
     }
 
-    /// Waits until nobody reads any more.
+    /// Waits until the output is closed.
     pub(crate) async fn unread(&self) {
         match &self.lines {
             Some(lines) => lines.closed().await,
@@ -107,7 +107,7 @@ impl Output {
     }
 }
 
-/// Writes lines to `out` on a thread of its own, and tells when all are written.
+/// Writes lines to `out` on a thread of its own, and reports when all are written.
 pub fn write_lines(
     mut out: impl Write + Send + 'static,
 ) -> (Sender<String>, oneshot::Receiver<()>) {
@@ -125,7 +125,7 @@ pub fn write_lines(
     (lines, written)
 }
 
-/// Waits until the user has cancelled and whoever reads had time to read on.
+/// Waits until the user has cancelled and the reader had time to continue.
 async fn is_given_up(cancel: &CancellationToken) {
     cancel.cancelled().await;
     tokio::time::sleep(AFTER_CANCEL).await;

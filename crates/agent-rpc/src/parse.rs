@@ -99,7 +99,7 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
     }
     let id = id.and_then(|id| RawValue::from_string(id.to_owned()).ok());
     if let Some(name) = twice {
-        // Which of two ids is meant is not known.
+        // With two ids, it is not known which one is meant.
         let id = id.filter(|_| name != "id");
         let error = RpcError::invalid(&clipped(&name), "it is there twice; give it once");
         return Err(refused(id, None, error));

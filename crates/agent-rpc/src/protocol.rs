@@ -54,7 +54,7 @@ pub(crate) enum Request {
         /// Entries that leave the context without being summarized.
         #[serde(default)]
         drop: Vec<String>,
-        /// Whether the summary (event `compaction_review`) waits for `review_compaction`.
+        /// True if the summary (event `compaction_review`) waits for `review_compaction`.
         #[serde(default)]
         review: bool,
     },
@@ -91,7 +91,7 @@ pub(crate) enum Request {
         /// The target; null for before all entries. A message of the user returns to the editor.
         #[serde(deserialize_with = "Option::deserialize")]
         entry_id: Option<String>,
-        /// Whether to summarize the branch that is left.
+        /// True to summarize the branch that is left.
         #[serde(default)]
         summarize: bool,
         /// What the summary should focus on.
@@ -106,7 +106,7 @@ pub(crate) enum Request {
     },
     /// Takes back the newest compaction, pruning or move, while nothing runs.
     Undo {
-        /// Whether to take back what another program wrote; refused otherwise.
+        /// True to take back what another program wrote; refused otherwise.
         #[serde(default)]
         any: bool,
     },
@@ -117,7 +117,7 @@ pub(crate) enum Request {
         strategy: Option<Strategy>,
         /// What the summary should focus on.
         focus: Option<String>,
-        /// Whether to leave behind what came after the newest compaction; refused otherwise.
+        /// True to leave behind what came after the newest compaction; refused otherwise.
         #[serde(default)]
         leave_later: bool,
     },
@@ -205,15 +205,15 @@ pub(crate) struct Response {
     error: Option<RpcError>,
 }
 
-/// What an answer gives.
+/// The data of an answer.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Data {
-    /// What the session said.
+    /// The session's reply.
     Reply(Reply),
     /// A document.
     Document(Value),
-    /// The events that are told.
+    /// The events that are sent.
     Subscribed(Subscribed),
 }
 
@@ -224,14 +224,14 @@ pub(crate) struct Subscribed {
     pub events: Vec<String>,
 }
 
-/// Why a request failed.
+/// The error of a failed request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct RpcError {
-    /// What kind of error.
+    /// The kind of error.
     pub kind: ErrorKind,
     /// The member of the request that is wrong, if one is.
     pub field: Option<String>,
-    /// What is wrong and what to do; begins with the line number if the request has no id.
+    /// The error and what to do; begins with the line number if the request has no id.
     pub message: String,
 }
 

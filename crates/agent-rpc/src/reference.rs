@@ -9,7 +9,7 @@ use session_protocol::{
     TakenBack, Undone, Unpinned,
 };
 
-/// What an id may be.
+/// The schema of an id.
 fn id_schema() -> Value {
     json!({
         "type": ["string", "number", "null"],

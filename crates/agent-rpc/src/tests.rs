@@ -235,7 +235,7 @@ async fn requests_of_a_program_that_does_not_read_stay_in_its_pipe() {
     let ask = async |request: &Value, most: usize| {
         for taken in 0..most {
             let line = Line::Whole(request.to_string().into_bytes());
-            // The clock moves on only where nothing else can happen: nobody takes the request.
+            // The clock advances only if no other task can run: no task takes the request.
             let sent = tokio::time::timeout(Duration::from_secs(1), requests.send(line)).await;
             match sent {
                 Ok(sent) => sent.expect("it is driven on"),

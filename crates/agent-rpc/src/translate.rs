@@ -10,7 +10,7 @@ use session_protocol::Navigation;
 use session_protocol::{Ask, Command, CompactionChoices, CompactionRequest, Reply};
 use session_store::Delivery;
 
-/// What is made of an answer.
+/// The result of translating an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answered {
     /// The data of the response, as it is.
@@ -19,7 +19,7 @@ pub(crate) enum Answered {
     Document(Document),
 }
 
-/// What a request comes to.
+/// The result of translating a request.
 pub(crate) enum Asking {
     /// A call of the session, and what is made of its answer.
     Session(Ask, Answered),

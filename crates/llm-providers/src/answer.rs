@@ -1,4 +1,4 @@
-//! What a model answers: the pieces as they come, and the whole.
+//! The answer of a model: its streamed pieces, and the whole.
 
 use session_model::json::RawJson;
 use session_model::{Block, StopReason, ToolCall, Usage};
@@ -12,7 +12,7 @@ pub enum Event {
     Thinking(String),
     /// A piece of a tool call.
     ToolCall {
-        /// Which call of the answer, from 0.
+        /// The index of the call in the answer, from 0.
         index: usize,
         /// The tool.
         name: String,
@@ -30,9 +30,9 @@ pub struct Answer {
     pub content: Vec<Block>,
     /// The provider's own compaction items, verbatim; empty but for native compaction.
     pub native: Vec<RawJson>,
-    /// Why it ended.
+    /// The reason why it ended.
     pub stop_reason: StopReason,
-    /// What was billed.
+    /// The billed usage.
     pub usage: Usage,
     /// The provider's id of the answer.
     pub id: Option<String>,

@@ -1,10 +1,10 @@
-//! What a model can do.
+//! Capabilities of a model.
 
 use serde::{Deserialize, Serialize};
 
 use crate::request::Reasoning;
 
-/// What a provider can do with a model.
+/// Capabilities of a model at a provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Capabilities {
@@ -12,20 +12,20 @@ pub struct Capabilities {
     pub window: Option<u64>,
     /// The most that it answers in tokens, if known.
     pub max_output: Option<u64>,
-    /// Whether it calls tools.
+    /// True if it calls tools.
     pub tools: bool,
-    /// Whether it sees images.
+    /// True if it accepts images.
     pub images: bool,
-    /// Whether it thinks.
+    /// True if it can think.
     pub reasoning: bool,
-    /// Whether it decides itself how much it thinks and takes a level, not a budget (newer models of the Messages
-    /// and the Gemini wire).
+    /// True if the model itself decides how much it thinks and takes a level instead of a budget (newer models of the
+    /// Messages and the Gemini protocol).
     pub adaptive_thinking: bool,
     /// The levels of thinking that it takes, if known.
     pub levels: Option<Levels>,
-    /// Whether the standalone form of native compaction works.
+    /// True if the standalone form of native compaction works.
     pub native_standalone: bool,
-    /// Whether the in-band form of native compaction works.
+    /// True if the in-band form of native compaction works.
     pub native_in_band: bool,
 }
 

@@ -14,26 +14,25 @@ use crate::request::Request;
 use crate::retry::{RetryPolicy, random};
 use crate::size::request_tokens;
 
-/// What happens while a request is answered.
+/// Progress of a request.
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A piece of the answer.
     Event(&'a Event),
     /// The attempt failed; what it said so far is void, and the request is sent again after a delay.
     Retry {
-        /// Why it failed.
+        /// The error of the failed attempt.
         error: &'a ProviderError,
-        /// How long is waited.
+        /// The delay before the next attempt.
         delay: Duration,
-        /// How often the request has been sent.
+        /// The number of attempts so far.
         sent: u32,
-        /// How long is waited in all, at most, while it fails so.
+        /// The limit of all delays while it fails in this way.
         budget: Duration,
     },
 }
 
-/// Sends `request` until it is answered, and returns the answer; `progress` hears of every piece and of every
-/// new attempt.
+/// Sends `request` until it is answered, and returns the answer; `progress` receives every piece and every new attempt.
 ///
 /// # Errors
 /// The last attempt's error, once `policy` gives up; [`ProviderErrorKind::Cancelled`] within a moment after
@@ -106,7 +105,7 @@ struct Tries<'a> {
     cancel: &'a CancellationToken,
     failures: Vec<ProviderErrorKind>,
     waited: Duration,
-    /// When the last attempt began.
+    /// The start of the last attempt.
     began: Instant,
 }
 
@@ -133,7 +132,7 @@ impl<'a> Tries<'a> {
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<(), ProviderError> {
         if error.kind == ProviderErrorKind::Unreachable {
-            // Nobody was working on the request.
+            // The provider was not working on the request.
             self.waited += self.began.elapsed();
         }
         self.failures.push(error.kind);
@@ -175,7 +174,7 @@ async fn once(
     ended.ok_or_else(|| ProviderError::ended_early().of(provider.name(), provider.model()))
 }
 
-/// Returns the answer at the end of `events`, if there is one; `progress` hears of each event.
+/// Returns the answer at the end of `events`, if there is one; `progress` receives each event.
 pub(crate) async fn last(
     mut events: EventStream,
     progress: &mut (dyn FnMut(&Event) + Send),

@@ -1,4 +1,4 @@
-//! From the context of a session to the request that goes on with it.
+//! Builds the request that continues the context of a session.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::request::{Request, Tool};
 use crate::wire::parts::system_text;
 
 impl Request {
-    /// Returns the request that goes on with `context` (the context of `path`) at a provider, and what had to be
-    /// repaired for that. The system message in force becomes the system prompt and the tools.
+    /// Returns the request that continues `context` (the context of `path`) at a provider, and the repairs that were
+    /// necessary. The system message in force becomes the system prompt and the tools.
     ///
     /// A native history of the newest compaction takes the place of everything before that compaction when the
     /// model can replay it and `replays` allows it; otherwise the readable summary and the kept entries are sent.

@@ -28,7 +28,7 @@ pub enum KeyHeader {
 }
 
 impl KeyHeader {
-    /// Returns the header's name, and what stands before the key.
+    /// Returns the header's name, and the prefix of the key.
     pub(crate) const fn form(self) -> (&'static str, &'static str) {
         match self {
             Self::Authorization => ("authorization", "Bearer "),
@@ -39,19 +39,19 @@ impl KeyHeader {
     }
 }
 
-/// Where a provider is and how it is spoken to.
+/// The address and the protocol of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderInfo {
     /// The name, for example `openai`.
     pub name: String,
-    /// The base of its URLs, for example `https://api.openai.com/v1`; without a slash at the end, and without
-    /// `/v1` for the messages wire, which adds it. May end in `?api-version=VERSION`.
+    /// The base of its URLs, for example `https://api.openai.com/v1`; without a slash at the end, and without `/v1` for
+    /// the Messages protocol, which adds it. May end in `?api-version=VERSION`.
     pub base_url: String,
     /// Other names of it, which other programs write into sessions.
     #[serde(default)]
     pub aliases: Vec<String>,
-    /// The wire.
+    /// The protocol.
     pub wire: ApiProtocol,
     /// The environment variable that holds the key; `None` where none is sent.
     #[serde(default)]
@@ -62,16 +62,16 @@ pub struct ProviderInfo {
     /// The header that carries what the requests of one conversation share.
     #[serde(default)]
     pub session_header: Option<String>,
-    /// Whether requests without a key make sense.
+    /// True if requests without a key make sense.
     #[serde(default)]
     pub key_optional: bool,
     /// Further headers.
     #[serde(default)]
     pub headers: Headers,
-    /// What differs from the plain form of the wire.
+    /// Differences from the plain form of the protocol.
     #[serde(default)]
     pub compat: ProviderCompat,
-    /// What the user says of that, which overrides what is known of a model.
+    /// The user's differences, which override what is known of a model.
     #[serde(skip)]
     pub own_compat: CompatOverride,
     /// Fields of each request, over which the encoded ones are merged.
@@ -80,23 +80,23 @@ pub struct ProviderInfo {
     /// Fields that the user adds to each request, merged last.
     #[serde(skip)]
     pub extra_body: ExtraBody,
-    /// Further wires, which some of its models need, and what differs there.
+    /// Further protocols, which some of its models need, and the differences there.
     #[serde(default)]
     pub wires: BTreeMap<ApiProtocol, ProviderCompat>,
-    /// Whether it serves what others make: a model's id without a provider names the maker's own service first.
+    /// True if it serves models of other makers: a model's id without a provider means the maker's own service first.
     #[serde(default)]
     pub gateway: bool,
-    /// Whether models that the catalog does not list are accepted (servers that serve what the user loaded).
+    /// True if models that the catalog does not list are accepted (servers that serve what the user loaded).
     #[serde(default)]
     pub any_model: bool,
-    /// Whether a key may go over plain http to a host that is not this one.
+    /// True if a key may be sent over plain http to a host that is not this one.
     #[serde(default)]
     pub allow_insecure: bool,
 }
 
 impl ProviderInfo {
-    /// Returns the header that carries the key: what the settings name, that of Azure for a base URL with an
-    /// `api-version`, or that of the wire.
+    /// Returns the header that carries the key: that of the settings, that of Azure for a base URL with an
+    /// `api-version`, or that of the protocol.
     pub fn key_header(&self) -> KeyHeader {
         let usual = match self.wire {
             _ if is_versioned(&self.base_url) => KeyHeader::ApiKey,
@@ -139,7 +139,7 @@ impl ProviderInfo {
     }
 }
 
-/// What tokens cost from a size of the prompt on, in USD per million.
+/// Prices of tokens from a size of the prompt on, in USD per million.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -159,7 +159,7 @@ pub struct PriceTier {
     pub cache_write: Option<f64>,
 }
 
-/// Who says what is known of a model.
+/// The origin of the facts about a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FactOrigin {
@@ -194,13 +194,13 @@ pub struct ModelInfo {
     pub provider: String,
     /// Its id, as requests name it; may contain slashes.
     pub id: String,
-    /// The wire, where it is not that of the provider.
+    /// The protocol, if it is not that of the provider.
     #[serde(default)]
     pub wire: Option<ApiProtocol>,
-    /// What it can do.
+    /// Its capabilities.
     #[serde(default)]
     pub capabilities: Capabilities,
-    /// What differs from the provider's other models.
+    /// Differences from the provider's other models.
     #[serde(default)]
     pub compat: CompatOverride,
     /// Fields that the user adds to each request, merged after those of the provider.
@@ -209,16 +209,16 @@ pub struct ModelInfo {
     /// Headers that the user adds to each request.
     #[serde(skip)]
     pub extra_headers: Headers,
-    /// What it costs, from the tier for all prompts upwards; empty when unknown.
+    /// Its prices, from the tier for all prompts upwards; empty when unknown.
     #[serde(default)]
     pub prices: Vec<PriceTier>,
-    /// Where these facts come from; empty where nothing is known of the model.
+    /// The source of these facts; empty if nothing is known of the model.
     #[serde(default)]
     pub source: String,
-    /// When they were read, as `YYYY-MM-DD`.
+    /// The date of these facts, as `YYYY-MM-DD`.
     #[serde(default)]
     pub date: String,
-    /// Who says so.
+    /// The origin of these facts.
     #[serde(default)]
     pub origin: FactOrigin,
 }

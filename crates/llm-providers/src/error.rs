@@ -9,7 +9,7 @@ use session_model::Usage;
 
 use crate::answer::Answer;
 
-/// What kind of failure it is; retries and fallbacks go by this.
+/// The kind of a failure; it decides retries and fallbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderErrorKind {
@@ -33,7 +33,7 @@ pub enum ProviderErrorKind {
     InvalidRequest,
     /// No answer in time.
     Timeout,
-    /// No connection: the name is unknown, nobody listens, or the certificate is refused.
+    /// No connection: the name is unknown, no server listens, or the certificate is refused.
     Unreachable,
     /// The connection broke, or the stream ended without its closing event.
     Interrupted,
@@ -111,7 +111,7 @@ impl ProviderErrorKind {
 /// A failed request. It never holds a credential.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderError {
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub kind: ProviderErrorKind,
     /// The provider.
     pub provider: String,
@@ -121,17 +121,17 @@ pub struct ProviderError {
     pub status: Option<u16>,
     /// The service's id of the request.
     pub request_id: Option<Box<str>>,
-    /// How long the service asks to wait.
+    /// The delay that the service asks for.
     pub retry_after: Option<Duration>,
-    /// Whether the service says that the same request may be sent again.
+    /// Says if the same request may be sent again, if the service says so.
     pub should_retry: Option<bool>,
     /// The most input tokens a minute, where the service names them in refusing a request for its rate.
     pub token_limit: Option<NonZeroU64>,
-    /// What was said, cut to a bounded excerpt.
+    /// The message of the service, cut to a bounded excerpt.
     pub message: Box<str>,
-    /// The answer that was billed all the same: one that does not say why it ended, or one of no use, without content.
+    /// The answer that was billed although it failed: one without a stop reason, or one without content.
     pub answer: Option<Box<Answer>>,
-    /// Whether there was no connection, and the service has never answered in this process: its address may be wrong.
+    /// True if there was no connection, and the service has never answered in this process: its address may be wrong.
     pub first_contact: bool,
 }
 

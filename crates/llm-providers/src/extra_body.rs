@@ -10,8 +10,8 @@ use session_model::json::{Members, RawJson};
 #[serde(transparent)]
 pub struct ExtraBody(pub Map<String, Value>);
 
-/// What must stay as it is encoded, without regard to case and underscores: the conversation and the tools, whose
-/// model and protocol were chosen elsewhere, and what would take parts of the conversation away unnoticed.
+/// Members that extra fields cannot replace, compared without case and underscores: the conversation and the tools, the
+/// model and the protocol, which are chosen elsewhere, and options that would silently drop parts of the conversation.
 const PROTECTED: [&str; 22] = [
     "anthropicversion",
     "background",

@@ -1,4 +1,4 @@
-//! Which hosts are this machine.
+//! Recognizes the hosts of this machine.
 
 use std::net::IpAddr;
 

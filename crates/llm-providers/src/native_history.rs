@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use session_model::Compaction;
 use session_model::json::RawJson;
 
-/// Where `preserveData` of a compaction keeps a native history of the Responses wire, as peers do.
+/// The key in a compaction's `preserveData` of a native history of the Responses protocol, as peers use it.
 pub(crate) const RESPONSES_KEY: &str = "openaiRemoteCompaction";
-/// Where it keeps one of the Messages wire.
+/// The key of a native history of the Messages protocol.
 pub(crate) const MESSAGES_KEY: &str = "anthropicCompaction";
 
 /// A history in a provider's own items, as `preserveData.openaiRemoteCompaction` keeps it.
@@ -34,9 +34,9 @@ impl NativeHistory {
         (!history.replacement_history.is_empty()).then_some(history)
     }
 
-    /// Returns true when the items may be sent to this model: the provider is the one that made them, and the
-    /// model is of the same family: the ids are equal but for a trailing date or `-latest`. Nobody else can read the
-    /// opaque item.
+    /// Returns true when the items may be sent to this model: the provider is the one that made them, and the model is
+    /// of the same family: the ids are equal but for a trailing date or `-latest`. No other model can read the opaque
+    /// item.
     pub fn replays_on(&self, provider: &str, model: &str) -> bool {
         is_replayed_on(&self.provider, &self.model, provider, model)
     }
@@ -49,9 +49,9 @@ pub fn is_replayed_on(made_by: &str, maker: &str, provider: &str, model: &str) -
 
 /// Returns the family of a model id: the id without a trailing `-latest`, `-YYYY-MM-DD` or `-YYYYMMDD`.
 ///
-/// An alias and the dated versions that it stands for are one model for its provider, and a session that began
-/// with one may go on with the other. Everything else in an id (`-mini`, `-codex`, another number) names another
-/// model, of which nobody promises that it reads the same opaque items.
+/// An alias and its dated versions are one model for its provider, and a session that began with one may continue with
+/// the other. Everything else in an id (`-mini`, `-codex`, another number) names another model, for which no provider
+/// promises that it reads the same opaque items.
 pub(crate) fn model_family(model: &str) -> &str {
     if let Some(family) = model.strip_suffix("-latest") {
         return family;

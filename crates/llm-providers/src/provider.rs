@@ -18,7 +18,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// The events of one answer; the last one of a good answer is [`Event::Done`].
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, ProviderError>> + Send>>;
 
-/// Somebody who answers requests.
+/// Answers requests.
 pub trait Provider: Send + Sync {
     /// Returns the provider's name, as settings and sessions have it.
     fn name(&self) -> &str;

@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests to a model.
 
 use serde::{Deserialize, Serialize};
 use session_model::json::RawJson;
@@ -11,13 +11,13 @@ use crate::native_history::NativeHistory;
 pub struct Tool {
     /// The name.
     pub name: String,
-    /// What it does, for the model.
+    /// The description for the model.
     pub description: String,
     /// The JSON Schema of its arguments, an object.
     pub parameters: RawJson,
 }
 
-/// Whether the model may or must call tools.
+/// Says if the model may or must call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolChoice {
     /// It decides.
@@ -29,11 +29,11 @@ pub enum ToolChoice {
     Required,
 }
 
-/// How much a model that can think should think.
+/// The level of thinking for a model that can think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reasoning {
-    /// What the provider does when nothing is said.
+    /// The provider's default.
     #[default]
     Default,
     /// As little as the model allows.
@@ -84,20 +84,20 @@ impl Reasoning {
 pub struct Request {
     /// The system prompt.
     pub system: String,
-    /// A provider's own items that stand before the messages; only the provider and model family that made
-    /// them get them (see [`NativeHistory::replays_on`]).
+    /// A provider's own items that precede the messages; only the provider and model family that made them get them
+    /// (see [`NativeHistory::replays_on`]).
     pub native: Option<NativeHistory>,
     /// The conversation, calls and results paired (see `session_model::pair_calls`).
     pub messages: Vec<LlmMessage>,
     /// The tools.
     pub tools: Vec<Tool>,
-    /// Whether the model may call them.
+    /// Says if the model may or must call them.
     pub tool_choice: ToolChoice,
     /// The most that may be answered, in tokens.
     pub max_output: Option<u64>,
-    /// How much the model should think.
+    /// The level of thinking.
     pub reasoning: Reasoning,
-    /// What requests of one conversation share, so that the provider's prompt cache is hit.
+    /// The same for all requests of a conversation, so that the provider's prompt cache is hit.
     pub cache_key: Option<String>,
 }
 

@@ -1,13 +1,13 @@
-//! When a failed request is sent again: one policy, a pure function of what is known.
+//! Decides when a failed request is sent again: one policy, a pure function.
 
 use std::time::Duration;
 
 use crate::error::{ProviderError, ProviderErrorKind};
 
-/// How often and how long to try.
+/// Limits of attempts and delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often a request is sent in all, the first time included; `u32::MAX` for as often as the budget allows.
+    /// The number of attempts, the first one included; `u32::MAX` for as many as the budget allows.
     pub attempts: u32,
     /// The first delay is at most this long; each further one may be twice as long.
     pub base: Duration,
@@ -35,7 +35,7 @@ impl Default for RetryPolicy {
     }
 }
 
-/// Why a request is not sent again.
+/// The reason why a request is not sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetryStop {
     /// The same request would fail again.

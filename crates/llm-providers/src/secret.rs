@@ -28,7 +28,7 @@ const SHORTEST: usize = 6;
 /// Shorter keys stay in what a model says.
 const SHORTEST_IN_ANSWERS: usize = 16;
 
-/// What stands in the place of a key.
+/// The text that replaces a key.
 pub(crate) const REMOVED: &str = "[secret removed]";
 
 /// Takes keys out of texts: as they are, and as JSON and URLs spell them.
@@ -157,7 +157,7 @@ impl Redactor {
     }
 }
 
-/// Returns `text` without what stands at `places`, which ascend.
+/// Returns `text` without the ranges in `places`, which ascend.
 fn without(text: &str, places: &[(usize, usize)]) -> String {
     let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
     for (start, end) in places {
@@ -172,7 +172,7 @@ fn without(text: &str, places: &[(usize, usize)]) -> String {
 #[derive(Debug, Default)]
 pub struct PieceRedactor {
     redactor: Arc<Redactor>,
-    /// What came and may be the beginning of a key.
+    /// The end of the text so far that may be the beginning of a key.
     held: String,
 }
 
@@ -210,7 +210,7 @@ impl PieceRedactor {
         self.take(self.held.len())
     }
 
-    /// Returns what stands before `decided`, clean, together with a key that begins there and ends behind it.
+    /// Returns the text before `decided`, without keys, including a key that begins there and ends after it.
     fn take(&mut self, decided: usize) -> String {
         let places = self
             .redactor

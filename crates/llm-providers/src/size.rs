@@ -1,11 +1,11 @@
-//! What a request and an answer would count: four UTF-16 code units a token, as the pi family measures.
+//! Estimates the tokens of a request and an answer: four UTF-16 code units a token, as the pi family measures.
 
 use session_model::json::{canonical_utf16_len, utf16_len};
 use session_model::{Block, Content, LlmMessage, SystemMessage};
 
 use crate::request::{Request, Tool};
 
-/// What an image counts, in UTF-16 code units.
+/// The size of an image, in UTF-16 code units.
 const IMAGE_UNITS: usize = 4_800;
 
 /// Returns the tokens of the system prompt, the messages and the tools.

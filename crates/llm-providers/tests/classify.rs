@@ -22,7 +22,7 @@ struct Seen {
     /// It has words of an overflow and is none.
     #[serde(default)]
     lookalike: bool,
-    /// It is an overflow whatever the status: one request is above a rate.
+    /// True for an overflow that is independent of the status: one request is above a rate.
     #[serde(default)]
     never_fits: bool,
     #[serde(default)]

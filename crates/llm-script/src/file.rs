@@ -17,7 +17,7 @@ use crate::values::or_default;
 ///
 /// let script = Script::parse(r#"
 /// {"script":1,"name":"greeting","window":16384}
-/// ## What the user does stands before the answer that it leads to.
+/// ## The user acts before the answer that this leads to.
 /// {"user":{"say":"good morning"}}
 /// {"answer":{"text":"Good morning. What shall we build?"}}
 /// "#)?;

@@ -8,7 +8,7 @@ use session_model::{Block, Content, ToolCall, ToolResultMessage};
 use crate::diff::{Difference, all_new, between, escaped, plain_or_diff};
 use crate::gate::{Gate, bytes};
 
-/// How much of a command or path stands on the line of a folded call, in characters.
+/// The length of a command or path on the line of a folded call, in characters.
 const LINE: usize = 160;
 
 #[derive(Template)]
@@ -26,7 +26,7 @@ struct Tool {
     is_edited: bool,
 }
 
-/// Returns a call with its result; `is_edited` tells that the result left the context in whole or in part.
+/// Returns a call with its result; `is_edited` is true if the result left the context in whole or in part.
 pub(crate) fn tool(
     call: &ToolCall,
     result: Option<&ToolResultMessage>,

@@ -9,16 +9,16 @@ use crate::markdown;
 use crate::sizes::CompactionSizes;
 use crate::timeline::short;
 
-/// How many texts of a kind that are out of context are listed.
+/// The number of texts of a kind that are listed as out of context.
 const LISTED: usize = 5;
 
-/// What is known of a compaction.
+/// The facts about a compaction.
 pub(crate) struct Facts<'a> {
     pub number: usize,
     pub compaction: &'a Compaction,
     pub sizes: &'a CompactionSizes,
     pub loss: Option<&'a CompactionLoss>,
-    /// What else is known, by name.
+    /// Other facts, by name.
     pub rows: Vec<(String, String)>,
     /// The tokens of the summary.
     pub summary_tokens: String,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use askama::filters::Html;
 use similar::{ChangeTag, TextDiff};
 
-/// How many unchanged lines are shown on each side.
+/// The number of unchanged lines shown on each side.
 const CONTEXT: usize = 3;
 
-/// How long the smallest difference is looked for; after that a larger one is taken.
+/// The time limit of the search for the smallest difference; after that a larger one is taken.
 const SEARCH: Duration = Duration::from_millis(200);
 
 /// Lines as HTML, and how many come and go.

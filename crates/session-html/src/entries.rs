@@ -14,18 +14,18 @@ use crate::sizes::{Change, CompactionSizes};
 use crate::timeline::short;
 use crate::{Export, call, markdown};
 
-/// How much of a message its row in the tree shows, in characters.
+/// The length of a message in its row of the tree, in characters.
 const ROW: usize = 90;
 
-/// What is known of the whole session before its entries are shown.
+/// Facts about the whole session, computed before its entries are shown.
 pub(crate) struct Known<'a> {
     pub labels: BTreeMap<EntryId, String>,
     /// Entries that an edit took out of the context or shortened.
     pub edited: BTreeSet<EntryId>,
-    /// What compactions did, and their numbers.
+    /// The numbers and sizes of compactions.
     pub compactions: BTreeMap<EntryIndex, (usize, CompactionSizes)>,
     pub losses: BTreeMap<EntryId, &'a CompactionLoss>,
-    /// What else changed, by the entry.
+    /// Other changes, by entry.
     pub changes: BTreeMap<EntryIndex, Vec<Change>>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Writer<'a> {
     /// The conversation, and the tree next to it.
     pub body: String,
     pub tree: String,
-    /// How deep the branch is that is written; 0 is the path.
+    /// The depth of the branch that is written; 0 is the path.
     pub depth: usize,
     pub turns: usize,
     pub calls: usize,
@@ -363,7 +363,7 @@ impl<'a> Writer<'a> {
         out
     }
 
-    /// Returns, folded, what an agent told the model in the user's place.
+    /// Returns, folded, a message that an agent wrote in the user's role.
     fn inserted(&self, kind: &str, content: &Content, room: &mut usize) -> String {
         let text = self.content(content, room);
         self.folded(&text, &format!("Inserted ({kind})"), true)

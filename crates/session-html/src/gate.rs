@@ -1,5 +1,5 @@
-//! What every text of a session passes before it is shown: without keys, private spans and what steers a reader; and
-//! how much of it is shown.
+//! Filters every text of a session before it is shown: removes keys, private spans and text that steers a reader, and
+//! limits its length.
 
 use std::cell::Cell;
 
@@ -8,26 +8,26 @@ use session_model::Clean;
 use session_model::text::{clean_lines, first_line};
 use session_model::{is_excluded, without_private};
 
-/// What stands in the place of a message that carries a marker which excludes it.
+/// The text that replaces a message with a marker that excludes it.
 const EXCLUDED: &str = "[left out: a marker in this message excludes it]";
 
-/// How much of an entry is shown, in bytes: the first of these with which all entries together fit [`BUDGET`].
+/// The limits of one entry, in bytes: the first of these with which all entries together fit [`BUDGET`].
 const CAPS: [usize; 6] = [256 * 1024, 64 * 1024, 16 * 1024, 4 * 1024, 1024, 256];
 
-/// How much of all entries together is shown, in bytes.
+/// The limit of all entries together, in bytes.
 const BUDGET: usize = 24 * 1024 * 1024;
 
-/// How much of all images together is shown, and of each, in bytes of base64.
+/// The limit of all images together, and of each, in bytes of base64.
 const IMAGES: usize = 8 * 1024 * 1024;
 const IMAGE: usize = 2 * 1024 * 1024;
 
 /// The kinds of images that a page shows.
 const SHOWN_IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// What texts pass, and what was left out so far.
+/// The state of the filter, with what was left out so far.
 pub(crate) struct Gate<'a> {
     clean: Option<Clean<'a>>,
-    /// How much of an entry is shown, in bytes.
+    /// The limit of one entry, in bytes.
     pub cap: usize,
     left_out: Cell<u64>,
     images: Cell<usize>,

@@ -1,7 +1,7 @@
 //! A session as one page for a browser: the tree, the conversation, compactions as cards, and the size of the context.
 //!
 //! The page is one file. It loads nothing and sends nothing: its policy allows its own style and script, by their
-//! hashes, and images that are in it. What a session says is text, whatever it contains.
+//! hashes, and images that are in it. The content of a session is always shown as text.
 //!
 //! ```
 //! use compaction_core::Profile;
@@ -42,13 +42,13 @@ use session_model::{Entry, Leaf, SessionTree};
 
 pub use page::page;
 
-/// What is shown, and how.
+/// The session to export, and options.
 pub struct Export<'a> {
     /// The session.
     pub tree: &'a SessionTree,
-    /// Where its conversation ends; other branches are folded.
+    /// The end of its conversation; other branches are folded.
     pub leaf: Leaf,
-    /// Whose rules make the context.
+    /// The profile whose rules make the context.
     pub profile: Profile,
     /// Takes keys out of texts.
     pub clean: Option<Clean<'a>>,
@@ -61,18 +61,18 @@ pub struct Export<'a> {
 pub struct Page {
     /// The page.
     pub html: String,
-    /// How many entries it shows.
+    /// The number of entries shown.
     pub entries: usize,
-    /// How many compactions the session has.
+    /// The number of compactions in the session.
     pub compactions: usize,
-    /// How many prunings are on the path.
+    /// The number of prunings on the path.
     pub prunings: usize,
-    /// How often the model changed on the path; the first one counts.
+    /// The number of model changes on the path; the first model counts.
     pub models: usize,
-    /// How many older entries are left out.
+    /// The number of older entries that are left out.
     pub left_out_entries: usize,
-    /// How many bytes of one entry are shown at most.
+    /// The most bytes of one entry that are shown.
     pub shown_bytes_per_entry: usize,
-    /// How many bytes of texts and images are not shown.
+    /// The number of bytes of texts and images that are not shown.
     pub left_out_bytes: u64,
 }

@@ -2,7 +2,7 @@
 
 use pulldown_cmark::{Alignment, Event, Options, Parser, Tag, TagEnd, html};
 
-/// Where a link may lead.
+/// The allowed beginnings of links.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
 /// Returns a Markdown text as HTML. The text need not be trusted: HTML in it is shown as text, an image is named and not
@@ -10,7 +10,7 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 pub(crate) fn html(source: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    // Whether each link that is open is kept.
+    // For each open link, true if it is kept.
     let mut links = Vec::new();
     let events = Parser::new_ext(source, options).filter_map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Some(Event::Text(text)),
@@ -29,7 +29,7 @@ pub(crate) fn html(source: &str) -> String {
             let columns = columns.iter().map(|_| Alignment::None).collect();
             Some(Event::Start(Tag::Table(columns)))
         }
-        // What people write on two lines is meant so.
+        // A line break in the source is shown as one.
         Event::SoftBreak => Some(Event::HardBreak),
         other => Some(other),
     });

@@ -44,7 +44,7 @@ struct Sheet<'a> {
     version: &'static str,
 }
 
-/// How many entries are shown, the newest of the path first: what stands around each takes room too.
+/// The limit of entries shown, the newest of the path first: the markup of each takes space too.
 const MOST_ENTRIES: usize = 50_000;
 
 /// Returns the page of a session.
@@ -190,7 +190,7 @@ fn left_sizes(export: &Export<'_>, index: EntryIndex) -> CompactionSizes {
     compaction_sizes(&path, (place - edits.count(), place), export.profile)
 }
 
-/// Returns the marks of the timeline: those of other branches stand where their branch was left.
+/// Returns the marks of the timeline: those of other branches are at the entry where the branch begins.
 fn marks(
     path: &SessionPath<'_>,
     measured: &Sizes,
@@ -273,7 +273,7 @@ fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>, most: usize) -> usize 
             left.extend(others(Some(*index)));
             continue;
         }
-        // A result belongs to its call, whatever was tried in between.
+        // A result belongs to its call, even after other attempts.
         if !left.is_empty() && !is_result(tree, *index) {
             left_out += write_left(writer, std::mem::take(&mut left), &children, &mut room);
         }
@@ -347,7 +347,7 @@ fn title(tree: &SessionTree, gate: &Gate<'_>) -> String {
         .unwrap_or_else(|| "Session".to_owned())
 }
 
-/// Returns what stands below the title.
+/// Returns the facts below the title.
 fn facts(
     tree: &SessionTree,
     writer: &Writer<'_>,

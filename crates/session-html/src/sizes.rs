@@ -1,4 +1,4 @@
-//! How large the context was after each entry of a path, and what compactions and prunings did to it.
+//! The size of the context after each entry of a path, and the effects of compactions and prunings on it.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use session_model::{
     build_context,
 };
 
-/// What a compaction did.
+/// The effect of a compaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CompactionSizes {
     /// The estimate of the context before, and after.
     pub before: TokenCount,
     pub after: TokenCount,
-    /// The size before as the provider counted it, where an answer tells.
+    /// The size before as the provider counted it, if an answer reports it.
     pub billed: Option<TokenCount>,
-    /// How many entries stay as they are, and their tokens.
+    /// The number of entries that stay unchanged, and their tokens.
     pub kept: (usize, TokenCount),
-    /// How many entries left the context, and their tokens.
+    /// The number of entries that left the context, and their tokens.
     pub summarized: (usize, TokenCount),
-    /// How many entries stay, but shorter.
+    /// The number of entries that stay, but shorter.
     pub shortened: usize,
 }
 
-/// What changed at a place of the path.
+/// A change at an entry of the path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
     /// Older history was replaced by a summary.
@@ -42,7 +42,7 @@ pub(crate) enum Change {
 pub(crate) struct Sizes {
     /// The estimate of the context after each entry of the path, as the cards of compactions state it.
     pub points: Vec<u64>,
-    /// What changed, by the place on the path.
+    /// The changes, each with its index on the path.
     pub changes: Vec<(usize, Change)>,
 }
 

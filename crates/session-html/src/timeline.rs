@@ -10,7 +10,7 @@ const POINTS: usize = 1000;
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
 
-/// What a mark stands for.
+/// The meaning of a mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MarkKind {
     Compaction,
@@ -64,7 +64,7 @@ struct Drawing<'a> {
     points: String,
     marks: Vec<Placed<'a>>,
     legend: Vec<(&'static str, &'static str, usize)>,
-    /// The lines of the grid, and what stands at each.
+    /// The lines of the grid, each with its label.
     grid: Vec<(f64, String)>,
     peak: String,
 }

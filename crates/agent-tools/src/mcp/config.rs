@@ -39,11 +39,11 @@ pub struct ServerSetting {
     pub cwd: Option<String>,
     /// The tools that the model gets, by the server's own names; unset: all.
     pub tools: Option<Vec<String>>,
-    /// How long it may take until its tools are known, in seconds; unset: 10.
+    /// The time limit until its tools are known, in seconds; unset: 10.
     pub start_timeout_seconds: Option<NonZeroU64>,
-    /// How long a call may take, in seconds; unset: 120.
+    /// The time limit for a call, in seconds; unset: 120.
     pub call_timeout_seconds: Option<NonZeroU64>,
-    /// Whether it is used; unset: true.
+    /// True if the server is used; unset: true.
     pub enabled: Option<bool>,
 }
 

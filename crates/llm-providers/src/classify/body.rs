@@ -1,4 +1,4 @@
-//! Reads the body of a failed answer, whatever form the provider gave it.
+//! Reads the body of a failed response, in any provider's form.
 
 use serde_json::{Map, Value};
 
@@ -14,7 +14,7 @@ const TEXTS: usize = 12;
 /// The largest body that is parsed as JSON, in bytes.
 const LARGEST_JSON: usize = 1024 * 1024;
 
-/// Where a message stands, the most telling first.
+/// The members that hold a message, the most specific first.
 const TEXT_KEYS: [&str; 9] = [
     "message",
     "msg",
@@ -27,7 +27,7 @@ const TEXT_KEYS: [&str; 9] = [
     "param",
 ];
 
-/// Where a word stands that says what kind of failure it is.
+/// The members that hold a label for the kind of failure.
 const LABEL_KEYS: [&str; 12] = [
     "type",
     "code",
@@ -43,7 +43,7 @@ const LABEL_KEYS: [&str; 12] = [
     "error",
 ];
 
-/// Where more of the same stands; a text there is a message.
+/// The members that hold a nested error; a string there is a message.
 const NESTED_KEYS: [&str; 13] = [
     "error",
     "errors",
@@ -60,7 +60,7 @@ const NESTED_KEYS: [&str; 13] = [
     "cause",
 ];
 
-/// What a body says.
+/// The contents of an error body.
 #[derive(Debug, Default)]
 pub(super) struct ErrorBody {
     /// Messages, the outermost first, as they are.
@@ -71,13 +71,13 @@ pub(super) struct ErrorBody {
     pub status: Option<u16>,
     /// The first code as the body has it: what is best shown.
     pub code: Option<String>,
-    /// How long Google asks to wait (`google.rpc.RetryInfo`), as it writes it: `53s`.
+    /// The delay that Google asks for (`google.rpc.RetryInfo`), as it writes it: `53s`.
     pub retry_delay: Option<String>,
-    /// When a rate limit of OpenRouter ends, in milliseconds since 1970.
+    /// The end of an OpenRouter rate limit, in milliseconds since 1970.
     pub reset_at: Option<u64>,
-    /// Whether it has the form of an error.
+    /// True if it has the form of an error.
     pub is_error: bool,
-    /// Whether it is a page.
+    /// True if it is an HTML page.
     pub is_page: bool,
 }
 
@@ -195,7 +195,7 @@ impl ErrorBody {
         self.labels.push(label);
     }
 
-    /// Adds a message; JSON in it is read as well, because gateways quote what they were told.
+    /// Adds a message; JSON in it is parsed as well, because gateways quote the errors that they get.
     fn text(&mut self, text: &str, depth: usize) {
         let text = text.trim();
         if text.is_empty() || self.texts.len() >= TEXTS || depth > DEEPEST {

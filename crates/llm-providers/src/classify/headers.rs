@@ -1,4 +1,4 @@
-//! What the headers of a failed answer say: how long to wait, and which request it was.
+//! The delay and the request id in the headers of a failed response.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use http::HeaderMap;
 /// (<https://github.com/jasonacox/TinyLLM/issues/17>), and a wrong clock for years.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Where services put the id of a request, their own names before those of what stands in front of them.
+/// The headers with the id of a request: those of the services first, then those of gateways and proxies.
 const IDS: [&str; 10] = [
     "x-request-id",
     "request-id",
@@ -87,7 +87,7 @@ pub(crate) fn until(millis: u64, now_unix: u64) -> Duration {
     Duration::from_millis(millis.saturating_sub(now_unix.saturating_mul(1000))).min(LONGEST)
 }
 
-/// Returns what `x-should-retry` says, by which OpenAI and Anthropic tell their clients what to do.
+/// Returns the value of `x-should-retry`, with which OpenAI and Anthropic say if a client should retry.
 pub fn should_retry(headers: &HeaderMap) -> Option<bool> {
     match headers.get("x-should-retry")?.to_str().ok()?.trim() {
         "true" => Some(true),

@@ -26,26 +26,26 @@ pub(crate) use headers::until;
 pub use headers::{request_id, retry_after, should_retry};
 use rules::{List, any, labelled};
 
-/// What was understood of a failed answer.
+/// The classification of a failed response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classified {
     /// The kind.
     pub kind: ProviderErrorKind,
-    /// What the service says, on one line, without markup and keys, at most 2000 characters.
+    /// The service's message, on one line, without markup and keys, at most 2000 characters.
     pub message: String,
     /// The service's own code, in lower case, where it has one.
     pub code: Option<String>,
-    /// How long the text asks to wait, at most one hour: `Please try again in 6.3s`. The headers are better,
-    /// where they say it; see [`retry_after`].
+    /// The delay that the text asks for, at most one hour: `Please try again in 6.3s`. A header with a delay is better;
+    /// see [`retry_after`].
     pub retry_after: Option<Duration>,
-    /// When a rate limit ends, in milliseconds since 1970, where the body says so.
+    /// The end of a rate limit, in milliseconds since 1970, if the body contains it.
     pub reset_at: Option<u64>,
     /// The most input tokens a minute that the text of a rate limit names.
     pub token_limit: Option<u64>,
 }
 
-/// Returns what kind of failure `status` and `body` tell of. `status` is `None` for an error inside a stream.
-/// The body may be JSON in any provider's form, a page, plain text or empty.
+/// Returns the kind of failure of a `status` and `body`. `status` is `None` for an error inside a stream. The body may
+/// be JSON in any provider's form, an HTML page, plain text or empty.
 ///
 /// An error inside a stream, or with a good status, that nothing is known of is
 /// [`ProviderErrorKind::Overloaded`], because the request had been accepted; what has not even the form of an

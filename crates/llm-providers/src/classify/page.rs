@@ -1,8 +1,8 @@
-//! Plain text from whatever a service sent: pages lose their tags, keys are hidden.
+//! Converts a service's response to plain text: HTML tags are removed, keys are hidden.
 
 use session_model::find_keys;
 
-/// How much of a text is looked at, in bytes.
+/// The length of a text that is examined, in bytes.
 const LOOK: usize = 64 * 1024;
 
 /// The longest tag, in bytes; a `<` without its `>` within it is no tag.

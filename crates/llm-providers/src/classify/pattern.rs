@@ -1,9 +1,9 @@
 //! A tiny matcher: literal pieces with bounded gaps between them.
 
-/// How far apart two pieces of a pattern may stand, in bytes.
+/// The largest distance between two pieces of a pattern, in bytes.
 const GAP: usize = 200;
 
-/// How much of a long text is looked at, in bytes: this much of its start and a quarter of it of its end.
+/// The length of a long text that is examined, in bytes: this much of its start and a quarter of it of its end.
 const LOOK: usize = 8 * 1024;
 
 /// Returns `text` as patterns want it: lower case, every run of white space and control characters one

@@ -9,7 +9,7 @@ use serde::de::value::Error;
 use super::pattern::matches;
 use crate::error::ProviderErrorKind as Kind;
 
-/// What stands before and behind the most input tokens a minute.
+/// The text before and after the limit of input tokens a minute.
 pub(super) const INPUT_RATE: &[(&str, &str)] = &[("limit of", " input tokens per minute")];
 
 /// A limit of nothing does not come back.

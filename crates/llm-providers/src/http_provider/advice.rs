@@ -1,10 +1,10 @@
-//! What to change after a refusal: one sentence, with the setting.
+//! Advice after a refusal: one sentence, with the setting to change.
 
 use super::HttpProvider;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::wire::Platform;
 
-/// What services say of models that they do not have.
+/// Messages of services about models that they do not have.
 const NO_MODEL: [&str; 6] = [
     "not found",
     "not exist",

@@ -24,11 +24,11 @@ pub struct AwsCredentials {
     pub access_key_id: String,
     /// The key itself (`AWS_SECRET_ACCESS_KEY`).
     pub secret_access_key: Secret,
-    /// What belongs to a temporary key (`AWS_SESSION_TOKEN`).
+    /// The session token of a temporary key (`AWS_SESSION_TOKEN`).
     pub session_token: Option<Secret>,
 }
 
-/// Where Bedrock is asked, and with which credentials.
+/// The region and the credentials for Bedrock.
 #[derive(Debug, Clone)]
 pub struct AwsAccess {
     /// The region, for example `eu-central-1`.

@@ -17,7 +17,7 @@ struct Reading {
     decoder: Box<dyn Decode>,
     call: Call,
     wire: ApiProtocol,
-    /// What came of the stream so far.
+    /// The progress of the stream.
     seen: Seen,
     /// The most that the request allows the answer, in tokens.
     max_output: Option<u64>,
@@ -25,7 +25,7 @@ struct Reading {
     over: bool,
 }
 
-/// What came of a stream.
+/// The progress of a stream.
 #[derive(Clone, Copy, PartialEq)]
 enum Seen {
     Nothing,
@@ -151,13 +151,13 @@ impl Reading {
         if full && answer.stop_reason == StopReason::Stop {
             answer.stop_reason = StopReason::Length;
         }
-        // What a model was told by accident must not be stored.
+        // A key that a model received by accident must not be stored.
         let redactor = &self.call.redactor;
         for block in &mut answer.content {
             match block {
                 Block::Text(block) => block.text = redactor.clean_answer(&block.text),
                 Block::Thinking(block) => {
-                    // What was signed is refused once it is changed.
+                    // Changed content invalidates its signature.
                     let signature = block.signature.take();
                     let signed = signature.filter(|text| redactor.clean_answer(text) == *text);
                     let clean = redactor.clean_answer(&block.thinking);

@@ -41,13 +41,13 @@ struct Listed {
     pricing: Option<RawJson>,
 }
 
-/// What OpenRouter says of the service behind a model.
+/// OpenRouter's facts about the service behind a model.
 #[derive(Deserialize)]
 struct TopProvider {
     max_completion_tokens: Option<u64>,
 }
 
-/// What OpenRouter asks for one token, in USD.
+/// OpenRouter's prices per token, in USD.
 #[derive(Deserialize)]
 struct Pricing {
     prompt: String,

@@ -1,4 +1,4 @@
-//! A provider behind HTTP: a wire, an address, a key, a model.
+//! A provider behind HTTP: a protocol, an address, a key, a model.
 
 mod advice;
 #[cfg(feature = "bedrock")]
@@ -34,7 +34,7 @@ use crate::wire::{
 };
 use events::events;
 
-/// What OpenAI says to organizations that are not verified.
+/// OpenAI's error for organizations that are not verified.
 const UNVERIFIED: &str = "must be verified to generate reasoning summaries";
 
 /// A model that is reached over HTTP.
@@ -45,7 +45,7 @@ pub struct HttpProvider {
     model: ModelInfo,
     key: Option<Secret>,
     redactor: Redactor,
-    /// Whether the service has refused to summarize its thinking.
+    /// True if the service has refused to summarize its thinking.
     no_summaries: Arc<AtomicBool>,
     #[cfg(feature = "bedrock")]
     aws: Option<bedrock::AwsAccess>,
@@ -149,7 +149,7 @@ impl HttpProvider {
             .as_ref()
             .zip(call.session.as_ref());
         let own = self.provider.headers.iter();
-        // What the user sets overrides the rest.
+        // The user's headers override the others.
         for (name, text) in session.into_iter().chain(own) {
             let name = HeaderName::try_from(name.as_str()).map_err(|_| {
                 let text = format!("{name:?} is no name of a header");
@@ -165,8 +165,8 @@ impl HttpProvider {
         &self.provider
     }
 
-    /// Sends a body that streams, and returns the data of what comes back. `beta` names a feature of the
-    /// Messages wire that the body uses.
+    /// Sends a body that streams, and returns the data of the response. `beta` names a feature of the Messages protocol
+    /// that the body uses.
     async fn data(
         &self,
         call: Call,
@@ -236,8 +236,8 @@ impl HttpProvider {
         call.post_for_events(&url, headers, body).await
     }
 
-    /// Fails where a native history stands in the place of messages, but nothing of it would be sent: everything
-    /// before it would be lost without a word. Asked without it, the readable summary goes.
+    /// Fails if a native history replaces messages, but none of it would be sent: all earlier messages would be lost
+    /// without notice. Without a native history, the request contains the readable summary.
     fn check_native(&self, request: &Request, call: &Call) -> Result<(), ProviderError> {
         let target = self.target();
         let native = request.native.as_ref();

@@ -20,10 +20,10 @@ use crate::wire::{ApiProtocol, Platform, messages, responses};
 /// The window that is assumed where none is known.
 const ASSUMED_WINDOW: u64 = 128_000;
 
-/// What an image takes, whatever its size in bytes.
+/// The estimated size of an image in tokens, independent of its bytes.
 const IMAGE: u64 = 1500;
 
-/// The most that a native compaction of the Messages wire may answer.
+/// The output limit of a native compaction in the Messages protocol, in tokens.
 const MESSAGES_CAP: u64 = 16_384;
 
 /// Roughly how many tokens the JSON text of an item has: four bytes each, images aside. What does not fit after all
@@ -198,7 +198,7 @@ async fn answer_of(events: EventStream, call: &Call) -> Result<Answer, ProviderE
     ended.ok_or_else(|| ProviderError::ended_early().of(&call.provider, &call.model))
 }
 
-/// An answer that is of no use was billed all the same.
+/// An unusable answer was billed too.
 fn billed(error: ProviderError, answer: &Answer) -> ProviderError {
     ProviderError {
         answer: Some(Box::new(Answer {

@@ -15,15 +15,15 @@ use crate::wire::{ApiProtocol, VERTEX_ANTHROPIC, gemini};
 /// The location of the catalog's address.
 const CATALOG_LOCATION: &str = "global";
 
-/// What a token must allow.
+/// The scope that a token needs.
 const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 
-/// Which project is asked, and where.
+/// The project and location of requests.
 #[derive(Clone)]
 pub struct GoogleAccess {
     project: String,
     location: String,
-    /// Who gives tokens, once it is known.
+    /// The source of tokens, once it is known.
     tokens: Arc<OnceCell<Arc<dyn TokenProvider>>>,
 }
 
@@ -58,7 +58,7 @@ impl GoogleAccess {
 fn base_url(location: &str) -> String {
     match location {
         CATALOG_LOCATION => "https://aiplatform.googleapis.com".to_owned(),
-        // Several regions at once.
+        // Multi-region locations.
         "eu" | "us" => format!("https://aiplatform.{location}.rep.googleapis.com"),
         location => format!("https://{location}-aiplatform.googleapis.com"),
     }

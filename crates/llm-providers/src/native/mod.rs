@@ -14,7 +14,7 @@ use crate::request::Request;
 pub(crate) use openai::{NativeError, decode_compact, in_band_answer};
 pub use trim::{Trimmed, trim};
 
-/// Which form of native compaction is asked for.
+/// The form of native compaction that is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NativeForm {
@@ -38,12 +38,12 @@ pub struct NativeRequest {
 pub struct NativeAnswer {
     /// The history that replaces the one sent.
     pub history: NativeHistory,
-    /// What the provider says in readable words about it; most say nothing.
+    /// The provider's readable summary; most providers give none.
     pub readable: Option<String>,
-    /// What was billed.
+    /// The billed usage.
     pub usage: Usage,
     /// The key of `preserveData` that keeps the history.
     pub key: &'static str,
-    /// How many items had to be shortened before they fit the window.
+    /// The number of items that had to be shortened to fit the window.
     pub shortened: usize,
 }

@@ -1,4 +1,4 @@
-//! Native compaction over the Responses wire: what comes back, and the history that it makes.
+//! Native compaction in the Responses protocol: decodes the answer into a history.
 
 use session_model::json::{Members, RawJson};
 
@@ -8,7 +8,7 @@ use crate::native_history::{NativeHistory, RESPONSES_KEY};
 use crate::wire::Target;
 use crate::wire::responses::{is_compaction, part_texts, usage};
 
-/// Why an answer is no natively compacted history.
+/// The reason why an answer is not a natively compacted history.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NativeError {
     /// It has another form.
@@ -22,8 +22,8 @@ pub(crate) enum NativeError {
     Items(usize),
 }
 
-/// Returns the compacted history of an answer of `POST {base}/responses/compact`: its output verbatim and in
-/// order, whatever it contains in addition to the one compaction item.
+/// Returns the compacted history of an answer of `POST {base}/responses/compact`: its output verbatim and in order,
+/// including all items besides the one compaction item.
 pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAnswer, NativeError> {
     let malformed = |what: &str| NativeError::Malformed(what.to_owned());
     let response = Members::parse(body).ok_or_else(|| malformed("no JSON object"))?;
@@ -54,8 +54,8 @@ pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAn
 /// Returns the compacted history of an in-band compaction: what `input`, the items that were sent, says in the
 /// words of the user and the harness, verbatim and in order, and then the one compaction item.
 ///
-/// Answers, reasoning, calls, outputs, and earlier compaction items are left out, because the new item stands
-/// for them. No call loses its output, since both go.
+/// Answers, reasoning, calls, outputs, and earlier compaction items are left out, because the new item replaces them.
+/// No call loses its output, since both are removed.
 pub(crate) fn in_band_answer(
     input: &[RawJson],
     answer: &Answer,
@@ -74,8 +74,9 @@ pub(crate) fn in_band_answer(
     })
 }
 
-/// How much of what the user and the harness said is kept next to the compaction item, in bytes of JSON: about 20,000
-/// tokens, which is what the provider's own client keeps. Without a bound each compaction would copy all of it again.
+/// The size of the user's and the harness's messages that are kept next to the compaction item, in bytes of JSON: about
+/// 20,000 tokens, which is what the provider's own client keeps. Without a bound each compaction would copy all of it
+/// again.
 const RETAINED: usize = 80_000;
 
 /// Returns the newest messages of the user and the harness that fit the bound, in their order. Images stay out.

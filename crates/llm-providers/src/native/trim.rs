@@ -12,11 +12,11 @@ use crate::wire::responses::{CallSide, call_side};
 pub struct Trimmed {
     /// The items, as many and in the same order as before.
     pub items: Vec<RawJson>,
-    /// How many of them were rewritten.
+    /// The number of rewritten items.
     pub rewritten: usize,
 }
 
-/// How the notices begin and end that stand in the place of what was left out.
+/// The beginning and the end of the notices that replace omitted text.
 const NOTICE: (&str, &str) = ("[about ", " tokens left out to fit the context window]");
 
 /// Returns `items` fitted into `budget_tokens`, as far as that is possible by shortening tool calls.
@@ -25,8 +25,8 @@ const NOTICE: (&str, &str) = ("[about ", " tokens left out to fit the context wi
 /// their size, until the rest fits. No item is removed, so calls and outputs stay paired. Messages, reasoning,
 /// and the newest call with its output are never touched. When it fits, nothing is changed.
 ///
-/// `count` measures the JSON text of an item in tokens; it is asked once for every item and once for every
-/// item that is rewritten, so the work is linear in the items.
+/// `count` measures the JSON text of an item in tokens; it is called once for every item and once for every item that
+/// is rewritten, so the work is linear in the items.
 pub fn trim(items: Vec<RawJson>, budget_tokens: u64, count: &dyn Fn(&str) -> u64) -> Trimmed {
     let mut trimming = Trimming {
         sizes: items.iter().map(|item| count(item.get())).collect(),

@@ -8,7 +8,7 @@ use reqwest::Url;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::transport::Call;
 
-/// The origins that have answered, whatever they said.
+/// The origins that have answered, with success or an error.
 static REACHED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// Returns scheme, host and port, which hold no key.
@@ -28,8 +28,7 @@ fn was_reached(url: &Url) -> bool {
 }
 
 impl Call {
-    /// Returns the error that the transport's own stands for. Of addresses only the origin is named: the rest may hold
-    /// a key.
+    /// Converts the transport's error. Of addresses only the origin is named: the rest may hold a key.
     pub fn transport_error(&self, error: reqwest::Error) -> ProviderError {
         let url = error.url().cloned();
         let error = error.without_url();
@@ -62,8 +61,8 @@ impl Call {
     }
 }
 
-/// Returns true for bytes that came and mean nothing. The client calls a connection that broke off in the middle of
-/// a body an error of decoding as well; the reason behind it tells the two apart.
+/// Returns true for bytes that cannot be decoded. The HTTP client reports a connection that broke off in the middle of
+/// a body as a decoding error as well; the cause of the error distinguishes the two.
 fn is_garbage(error: &reqwest::Error) -> bool {
     use std::error::Error as _;
     use std::io::ErrorKind;

@@ -10,7 +10,7 @@ use crate::error::{ProviderError, ProviderErrorKind};
 use crate::transport::body::read_bounded;
 use crate::transport::{Call, DataStream, Expect};
 
-/// What an event counts at least, in bytes: each takes memory, whatever is in it.
+/// The least size that an event counts, in bytes: each event takes memory, even an empty one.
 const LEAST_EVENT: usize = 128;
 
 impl Call {

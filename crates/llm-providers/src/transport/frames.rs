@@ -82,8 +82,8 @@ impl Frames {
     }
 }
 
-/// Returns the event in a frame: that of the model's own wire, an error, or one of Amazon's with its type as the only
-/// member.
+/// Returns the event in a frame: one of the model's own protocol, an error, or one of Amazon's with its type as the
+/// only member.
 fn data_of(message: &Message) -> Result<Option<String>, String> {
     let header = |name: &str| {
         let mut headers = message.headers().iter();

@@ -33,10 +33,10 @@ pub use record::Recorder;
 pub(crate) type DataStream =
     Pin<Box<dyn futures_core::Stream<Item = Result<String, ProviderError>> + Send>>;
 
-/// How long is waited, and how much is read.
+/// Time limits and size limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpSettings {
-    /// Until a connection stands.
+    /// The time limit for connecting.
     pub connect: Duration,
     /// Until the first byte of the answer, and between any two.
     pub idle: Duration,
@@ -57,7 +57,7 @@ impl Default for HttpSettings {
     }
 }
 
-/// The most that is read of an answer that tells of an error, in bytes.
+/// The limit of an error response, in bytes.
 const ERROR_LIMIT: usize = 64 << 10;
 
 /// A client for HTTP, shared by all providers of a program. Cheap to clone.
@@ -178,11 +178,11 @@ pub(crate) struct Call {
     pub redactor: Redactor,
     /// The token that takes the place of the provider's key.
     pub bearer: Option<Secret>,
-    /// What requests of one conversation share.
+    /// The id that all requests of a conversation share.
     pub session: Option<String>,
 }
 
-/// What the answer to a request must be.
+/// The expected form of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expect {
     /// Server-sent events.
@@ -352,7 +352,7 @@ fn as_event(document: &str) -> Body {
     Box::pin(futures_util::stream::iter([Ok(events.into())]))
 }
 
-/// Why an answer with a status is none.
+/// The reason why a response is refused.
 #[derive(Debug, Clone, Copy)]
 enum Refusal {
     Status,
@@ -361,7 +361,7 @@ enum Refusal {
     Document,
 }
 
-/// What the head of an answer says.
+/// Facts from the head of a response.
 struct AnswerFacts {
     status: u16,
     request_id: Option<String>,

@@ -146,11 +146,11 @@ impl Drop for Exchange {
     }
 }
 
-/// The texts that stand at one place of the events of a stream: which event, where in it, and what.
+/// The texts at one path of the events of a stream: the event, the JSON path in it, and the text.
 type Texts = Vec<(usize, String, String)>;
 
-/// Returns a stream without the keys that several of its events hold together: in the texts that stand at one place
-/// of events of one type.
+/// Returns a stream without keys that are split across several events, in texts at the same path of events of the same
+/// type.
 fn clean_events<'a>(body: &'a str, redactor: &Redactor) -> Cow<'a, str> {
     let mut lines: Vec<Cow<'_, str>> = body.split('\n').map(Cow::from).collect();
     let mut events = BTreeMap::new();

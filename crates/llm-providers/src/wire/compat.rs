@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Platform;
 
-/// Which field bounds the answer of Chat Completions.
+/// The field that limits the answer of Chat Completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -16,7 +16,7 @@ pub enum MaxTokensField {
     MaxCompletionTokens,
 }
 
-/// Which models get prompt-cache marks (`cache_control`).
+/// The models that get prompt-cache marks (`cache_control`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -30,7 +30,7 @@ pub enum CacheControlModels {
     Claude,
 }
 
-/// How long a prompt cache keeps what was marked.
+/// The lifetime of marked content in a prompt cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum CacheTtl {
@@ -43,7 +43,7 @@ pub enum CacheTtl {
     OneHour,
 }
 
-/// How a request to a Chat Completions server states the level of thinking.
+/// The form in which a request to a Chat Completions server states the level of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -66,13 +66,13 @@ pub enum ReasoningField {
 /// Defines what may differ, and the changes to it: the same fields, each of which may be left out.
 macro_rules! compat {
     ($($(#[doc = $doc:literal])+ $field:ident: $kind:ty = $default:expr,)+) => {
-        /// In which a provider differs from the plain form of its wire. Never guessed from a name: set by the
+        /// Differences of a provider from the plain form of its protocol. Never guessed from a name: set by the
         /// provider's entry in the catalog or by the user.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
         pub struct ProviderCompat {
             $($(#[doc = $doc])+ pub $field: $kind,)+
-            /// Whose service it is.
+            /// The platform that serves the protocol.
             pub platform: Platform,
         }
 
@@ -100,28 +100,28 @@ macro_rules! compat {
 }
 
 compat! {
-    /// Which field bounds an answer.
+    /// The field that limits an answer.
     max_tokens_field: MaxTokensField = MaxTokensField::MaxTokens,
-    /// Whether the role `developer` takes the place of `system`.
+    /// True if the role `developer` replaces `system`.
     developer_role: bool = false,
-    /// Whether `stream_options.include_usage` is understood.
+    /// True if the server understands `stream_options.include_usage`.
     stream_usage: bool = true,
-    /// How thinking is asked for.
+    /// The form in which thinking is requested.
     reasoning_field: ReasoningField = ReasoningField::None,
-    /// Whether earlier thinking is sent back as `reasoning_content`.
+    /// True if earlier thinking is sent back as `reasoning_content`.
     replays_reasoning: bool = false,
-    /// Whether it is sent back as `reasoning` as well.
+    /// True if it is sent back as `reasoning` as well.
     replays_as_reasoning: bool = false,
-    /// Whether tools may say `eager_input_streaming`.
+    /// True if tools may contain `eager_input_streaming`.
     eager_tools: bool = false,
-    /// Whether messages of user and assistant must alternate.
+    /// True if messages of user and assistant must alternate.
     alternating_roles: bool = false,
-    /// Whether tool call ids must be nine letters and digits.
+    /// True if tool call ids must be nine letters and digits.
     short_tool_ids: bool = false,
-    /// Whether `store` and `prompt_cache_key` are understood.
+    /// True if the server understands `store` and `prompt_cache_key`.
     openai_extras: bool = false,
-    /// Which models get prompt-cache marks.
+    /// The models that get prompt-cache marks.
     cache_control: CacheControlModels = CacheControlModels::Never,
-    /// How long the prompt cache keeps what was marked.
+    /// The lifetime of marked content in the prompt cache.
     cache_ttl: CacheTtl = CacheTtl::FiveMinutes,
 }

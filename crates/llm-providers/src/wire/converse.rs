@@ -36,7 +36,7 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     };
     if !tools.is_empty() {
         let mut config = json!({"tools": tools});
-        // That no tool must be called cannot be said.
+        // The protocol cannot express that a tool must not be called.
         if request.tool_choice == ToolChoice::Required {
             config["toolChoice"] = json!({"any": {}});
         }

@@ -1,6 +1,6 @@
 //! Message history on its way to another provider: what is kept, what is said differently.
 //!
-//! A signature goes only to the provider, wire and model that made it. A tool call id is written in the form
+//! A signature is sent only to the provider, protocol and model that made it. A tool call id is written in the form
 //! that the provider accepts, the same for a call and its result.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ pub(crate) fn same_origin(message: &AssistantMessage, target: &Target<'_>) -> bo
         && message.model == target.model
 }
 
-/// Which tool call ids a provider accepts.
+/// The form of tool call ids that a provider accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IdForm {
     /// Letters, digits, `_` and `-`, at most 64 of them: OpenAI, Anthropic and all that follow them.
@@ -75,7 +75,7 @@ impl SentIds {
     }
 
     /// Returns the id to send for `id`, which was used `before` times. Sessions of the pi family join the Responses
-    /// wire's two ids with `|`; the first of them is the call's.
+    /// protocol's two ids with `|`; the first of them is the call's.
     fn get(&mut self, id: &str, before: usize) -> String {
         let key = (id.to_owned(), before);
         if let Some(known) = self.known.get(&key) {
@@ -106,14 +106,14 @@ impl SentIds {
         if attempt.is_none() && exact && id.chars().all(|character| fits(&character)) {
             return id.to_owned();
         }
-        // What does not fit becomes a hash of the whole id, after as much of it as there is room for.
+        // An id that does not fit becomes a hash of the whole id, after as much of it as there is room for.
         let hash = hash36(id, attempt.map_or(0, |attempt| u64::from(attempt) + 1));
         let kept: String = id.chars().filter(fits).take(most - hash.len()).collect();
         format!("{kept}{hash}")
     }
 }
 
-/// Returns nine letters and digits that stand for `text` (FNV-1a, in base 36).
+/// Returns nine letters and digits that identify `text` (FNV-1a, in base 36).
 fn hash36(text: &str, salt: u64) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325 ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     for byte in text.bytes() {

@@ -1,5 +1,5 @@
-//! The wires: each a pure encoder from [`Request`](crate::Request) to a body, and a pure decoder
-//! from events to [`Event`]s.
+//! The protocols: each a pure encoder from [`Request`](crate::Request) to a body, and a pure decoder from events to
+//! [`Event`]s.
 
 pub(crate) mod chat;
 mod compat;
@@ -93,13 +93,13 @@ pub(crate) struct Target<'a> {
     pub provider: &'a str,
     /// The model's id.
     pub model: &'a str,
-    /// The wire.
+    /// The protocol.
     pub wire: ApiProtocol,
-    /// What differs.
+    /// Differences from the plain form of the protocol.
     pub compat: &'a ProviderCompat,
-    /// What the model can do.
+    /// The capabilities of the model.
     pub capabilities: &'a Capabilities,
-    /// Whether that is known; nothing is known of a model that neither the catalog nor the settings list.
+    /// True if they are known; they are not for a model that neither the catalog nor the settings list.
     pub known: bool,
 }
 
@@ -111,12 +111,12 @@ impl Target<'_> {
     }
 }
 
-/// What a decoder cannot turn into events.
+/// Data that a decoder cannot turn into events.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WireError {
     /// The service says, in the middle of the stream, that it failed; the text is its JSON error object.
     Service(String),
-    /// What came is no answer in this wire's form.
+    /// The data is not an answer in this protocol's form.
     Malformed(String),
     /// The stream ended without its closing event.
     EndedEarly,
@@ -141,8 +141,9 @@ pub fn decode_stream<'a>(wire: ApiProtocol, data: impl IntoIterator<Item = &'a s
 
 /// Turns the events of a stream into [`Event`]s. Unknown events and fields are passed over.
 pub(crate) trait Decode: Send {
-    /// Takes the `data` of one server-sent event. `[DONE]` ends an answer of Chat Completions. [`Event::Done`] comes as soon as the wire's
-    /// closing event has been seen, or from [`Decode::end`]; exactly once; nothing comes after it.
+    /// Takes the `data` of one server-sent event. `[DONE]` ends an answer of Chat Completions. [`Event::Done`] comes as
+    /// soon as the protocol's closing event has been seen, or from [`Decode::end`]; exactly once; nothing comes after
+    /// it.
     fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError>;
 
     /// The stream has ended. Returns the missing [`Event::Done`] when all that closes an answer was seen,

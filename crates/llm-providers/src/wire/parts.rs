@@ -1,4 +1,4 @@
-//! What the wires have in common: plain parts of content, arguments, call ids, endings.
+//! Shared parts of the protocols: plain content, arguments, call ids, endings.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,10 +13,10 @@ use crate::answer::Answer;
 use crate::request::{Request, ToolChoice};
 use crate::wire::{CacheControlModels, CacheTtl, Target};
 
-/// What the user says where he must speak and has said nothing: before the first answer, and after the last one.
+/// The user message where one is required and there is none: before the first answer, and after the last one.
 pub(crate) const OPENING: &str = "(The conversation goes on from here.)";
 
-/// What a tool result says when the tool gave back nothing.
+/// The content of a tool result without output.
 pub(crate) const NO_OUTPUT: &str = "(no output)";
 
 /// A part of what is said to the model.
@@ -54,7 +54,7 @@ fn text_part(text: &str) -> Option<Part<'_>> {
     (!text.trim().is_empty()).then_some(Part::Text(Cow::Borrowed(text)))
 }
 
-/// Returns the instructions of a system message: its text and its sections. Its tools are told in the request.
+/// Returns the instructions of a system message: its text and its sections. Its tools are in the request.
 pub(crate) fn system_text(system: &SystemMessage) -> String {
     let text = system.content.joined_text("\n");
     let sections = system.sections.iter();
@@ -64,7 +64,7 @@ pub(crate) fn system_text(system: &SystemMessage) -> String {
     all.join("\n\n")
 }
 
-/// Returns instructions that must be told in the user's role, framed so that nobody takes them for the user's words.
+/// Returns instructions that must be sent in the user's role, in a frame that shows that they are not the user's words.
 pub(crate) fn framed(instructions: &str) -> String {
     format!("<application-instructions>\n{instructions}\n</application-instructions>")
 }
@@ -86,7 +86,8 @@ pub(crate) fn tool_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the arguments of a call as the text of a JSON object. What is none stands in a member `arguments`.
+/// Returns the arguments of a call as the text of a JSON object. Arguments that are not an object become its member
+/// `arguments`.
 pub(crate) fn arguments_object(call: &ToolCall) -> String {
     let text = call.arguments_text();
     match text.as_bytes().first() {
@@ -181,7 +182,7 @@ pub(crate) fn settled(reason: StopReason, calls: bool) -> StopReason {
     }
 }
 
-/// Gives every call an id of its own, where the service gave none or one twice: results could not be told apart.
+/// Gives every call a unique id, if the service gave none or the same twice: results could not be matched.
 pub(crate) fn dedupe_call_ids(answer: &mut Answer) {
     let place = answer.id.as_deref().unwrap_or("0").to_owned();
     let mut seen = BTreeSet::new();
@@ -198,7 +199,7 @@ pub(crate) fn dedupe_call_ids(answer: &mut Answer) {
     }
 }
 
-/// Returns a member that is a count, however the server spells the number.
+/// Returns a member that is a count, in any JSON form of the number.
 pub(crate) fn count(value: &Value) -> Option<u64> {
     let float = || value.as_f64().filter(|number| *number >= 0.0);
     value

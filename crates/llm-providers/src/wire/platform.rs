@@ -1,10 +1,10 @@
-//! Whose service speaks a protocol, and which protocol the ids of its models tell.
+//! The platforms that serve a protocol, and the protocol that a model's id implies.
 
 use serde::{Deserialize, Serialize};
 
 use super::ApiProtocol;
 
-/// Whose service speaks a protocol.
+/// The platform that serves a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Platform {
@@ -19,7 +19,7 @@ pub enum Platform {
     Vertex,
 }
 
-/// What stands before the ids of Claude's models on Vertex AI.
+/// The prefix of the ids of Claude's models on Vertex AI.
 #[cfg(feature = "vertex")]
 pub(crate) const VERTEX_ANTHROPIC: &str = "anthropic/";
 
@@ -33,7 +33,7 @@ impl Platform {
         }
     }
 
-    /// Returns the wire of a model, where its id names who made it: Claude is asked in Anthropic's own.
+    /// Returns the protocol of a model whose id names its maker: Claude uses Anthropic's own.
     pub fn wire_of(self, model: &str) -> Option<ApiProtocol> {
         let _ = model;
         match self {

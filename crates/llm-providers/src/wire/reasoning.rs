@@ -1,4 +1,4 @@
-//! How much a model is told to think: what is sent, and what is refused because nothing could be sent for it.
+//! The level of thinking: the value to send, and levels that are refused because no value exists for them.
 
 use async_openai::types::responses::ReasoningEffort;
 
@@ -36,8 +36,8 @@ pub(crate) fn can_be_off(target: &Target<'_>) -> bool {
     levels.is_some_and(|levels| levels.has(Reasoning::Off))
 }
 
-/// Returns the level to send as one at which the model thinks: not every model can be told not to, and those get the
-/// lowest that is known of them. `minimal` is refused by some; all take `low`.
+/// Returns the level to send. Thinking cannot be turned off for every model; such a model gets the lowest level that is
+/// known of it. Some models refuse `minimal`; all accept `low`.
 pub(crate) fn thinking_level(reasoning: Reasoning, target: &Target<'_>) -> Option<Reasoning> {
     let level = level(reasoning, target)?;
     let levels = target.capabilities.levels;

@@ -9,10 +9,10 @@ use crate::wire::chat::metadata::{Metadata, add_of_call, add_of_message};
 use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
 use crate::wire::{Decode, WireError};
 
-/// What closes a stream.
+/// The data that ends a stream.
 const DONE: &str = "[DONE]";
 
-/// What is wrong about a stream that ends with nothing else.
+/// The error for a stream that ends with nothing else.
 const NO_REASON: &str = "the answer ended with [DONE] and no finish_reason; it may be cut off";
 
 /// Puts an answer together. Reads what servers really send, not only what the reference shows.
@@ -70,7 +70,7 @@ impl Decoder {
     /// Returns a decoder for one answer.
     pub fn new() -> Self {
         Self {
-            // Until the server says what was billed, nobody knows.
+            // The usage is not known until the server reports it.
             usage: Usage {
                 incomplete: true,
                 ..Usage::default()
@@ -266,7 +266,7 @@ impl Decoder {
             }
         };
         let pieces = std::mem::take(&mut self.pieces);
-        // The message's own metadata stands in a block that has nothing to read.
+        // The metadata of the message itself is kept in a block without readable content.
         let own = signature(std::mem::take(&mut self.metadata)).map(Block::redacted);
         let pieces = pieces.into_iter().filter_map(block);
         let mut answer = Answer {

@@ -13,13 +13,13 @@ use crate::wire::parts::{
     CacheControl, NO_OUTPUT, OPENING, Part, arguments_object, framed, parts, system_text, tool_name,
 };
 
-/// What stands between tool results and a user message where roles must alternate.
+/// The message between tool results and a user message where roles must alternate.
 const BRIDGE: &str = "(The results have been read.)";
 
-/// How many turns get a mark for the cache.
+/// The number of turns with a cache mark.
 const MARKED_TURNS: usize = 2;
 
-/// A message as the wire spells it.
+/// A message in the form of the protocol.
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum ChatMessage {
@@ -39,7 +39,7 @@ pub(super) enum ChatMessage {
         #[serde(flatten)]
         metadata: Metadata,
     },
-    /// What a tool gave back.
+    /// A tool result.
     Tool {
         tool_call_id: String,
         content: ChatContent,
@@ -116,7 +116,7 @@ pub(super) struct CalledFunction {
     arguments: String,
 }
 
-/// Returns the system prompt and the conversation as the target spells them.
+/// Returns the system prompt and the conversation in the form of the target.
 pub(super) fn chat_messages(request: &Request, target: &Target<'_>) -> Vec<ChatMessage> {
     let form = match target.compat.short_tool_ids {
         true => IdForm::Nine,
@@ -133,7 +133,7 @@ pub(super) fn chat_messages(request: &Request, target: &Target<'_>) -> Vec<ChatM
         conversation.say(message);
     }
     conversation.show_result_images();
-    // Some servers refuse a conversation that ends in an answer, others go on in the middle of it.
+    // Some servers refuse a conversation that ends in an answer, others continue that answer.
     if let Some(ChatMessage::Assistant { .. }) = conversation.messages.last() {
         conversation.push_user(vec![ChatPart::text(OPENING.to_owned())]);
     }
@@ -169,7 +169,7 @@ struct Conversation<'a> {
     target: &'a Target<'a>,
     ids: SentIds,
     messages: Vec<ChatMessage>,
-    /// Images of the results since the last call: they must not stand between results.
+    /// Images of the results since the last call: they must not be between results.
     result_images: Vec<ChatPart>,
 }
 
@@ -190,8 +190,8 @@ impl Conversation<'_> {
         }
     }
 
-    /// Adds instructions. Where roles must alternate, they may stand only at the beginning, in one message;
-    /// later ones are told in the user's role.
+    /// Adds instructions. Where roles must alternate, they are allowed only at the beginning, in one message; later
+    /// ones are sent in the user's role.
     fn instruct(&mut self, content: String) {
         if content.trim().is_empty() {
             return;
@@ -310,7 +310,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Returns the thinking to send as `reasoning_content`, and the thinking to tell as text.
+    /// Returns the thinking to send as `reasoning_content`, and the thinking to send as text.
     fn thinking(&self, answer: &AssistantMessage, calls: bool) -> (Option<String>, Option<String>) {
         let readable = |block: &ThinkingBlock| !block.redacted && !block.thinking.trim().is_empty();
         let thinking = answer

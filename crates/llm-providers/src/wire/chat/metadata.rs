@@ -1,15 +1,15 @@
-//! What providers add to messages and calls for themselves, such as signatures of thinking: kept as it came, and sent
-//! back to the model that made it.
+//! Provider-specific metadata of messages and calls, such as signatures of thinking: kept unchanged, and sent back to
+//! the model that made it.
 
 use serde_json::{Map, Value};
 
 /// Members by name.
 pub(super) type Metadata = Map<String, Value>;
 
-/// What the protocol itself defines in a call.
+/// The members of a call that the protocol itself defines.
 const CALL: [&str; 4] = ["index", "id", "type", "function"];
 
-/// What the protocol itself defines in a message, and what services only ever put into answers.
+/// The members of a message that the protocol itself defines or that occur only in answers.
 const MESSAGE: [&str; 8] = [
     "content",
     "tool_calls",
@@ -24,7 +24,7 @@ const MESSAGE: [&str; 8] = [
 /// The most details that one list may have.
 const MOST_DETAILS: usize = 4096;
 
-/// Where the text of a detail stands that comes in pieces.
+/// The members with the text of a detail that comes in pieces.
 const PIECES: [&str; 3] = ["text", "summary", "data"];
 
 /// Adds what a piece of a call has.
@@ -81,7 +81,7 @@ fn merge_member(all: &mut Metadata, name: &str, value: &Value) {
     }
 }
 
-/// Adds a detail to a list, or goes on with the one of the same number and type.
+/// Adds a detail to a list, or appends to the one with the same number and type.
 fn add_detail(list: &mut Vec<Value>, detail: &Value) {
     let same = |known: &&mut Value| {
         detail["index"].is_number()
@@ -90,7 +90,7 @@ fn add_detail(list: &mut Vec<Value>, detail: &Value) {
     };
     let known = list.iter_mut().rev().find(same);
     let (Some(Value::Object(known)), Value::Object(piece)) = (known, detail) else {
-        // One in memory takes many times its bytes on the wire.
+        // A detail takes much more memory than bytes in the response.
         if list.len() < MOST_DETAILS {
             list.push(detail.clone());
         }

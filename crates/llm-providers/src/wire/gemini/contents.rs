@@ -11,7 +11,7 @@ use crate::wire::parts::{
     NO_OUTPUT, OPENING, Part as PlainPart, arguments_object, framed, parts, system_text, tool_name,
 };
 
-/// What Google documents for a call that another model made, and that has no signature for that reason.
+/// The signature that Google documents for a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -12,7 +12,7 @@ use crate::wire::{Decode, WireError};
 #[derive(Debug)]
 pub(crate) struct Decoder {
     answer: Answer,
-    /// Whether the last block is a text to which the next piece belongs: a signature ends it.
+    /// True if the next piece belongs to the last block, a text: a signature ends it.
     open: bool,
     calls: usize,
     finish: Option<String>,
@@ -23,7 +23,7 @@ impl Decoder {
     /// Returns a decoder for one answer.
     pub fn new() -> Self {
         let mut answer = Answer::default();
-        // Until the server says what was billed, nobody knows.
+        // The usage is not known until the server reports it.
         answer.usage.incomplete = true;
         Self {
             answer,

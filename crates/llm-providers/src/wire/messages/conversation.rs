@@ -11,7 +11,7 @@ use crate::wire::parts::{
     CacheControl, NO_OUTPUT, OPENING, Part, arguments_object, framed, parts, system_text, tool_name,
 };
 
-/// Who speaks.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Role {
@@ -26,7 +26,7 @@ pub(super) struct Message {
     pub content: Vec<Entry>,
 }
 
-/// A content block as the wire spells it.
+/// A content block in the form of the protocol.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Entry {
@@ -114,7 +114,7 @@ impl Entry {
     }
 }
 
-/// Returns the conversation as the target spells it: roles alternate, the user speaks first and last.
+/// Returns the conversation in the form of the target: roles alternate, the user is first and last.
 pub(super) fn messages(request: &Request, target: &Target<'_>) -> Vec<Message> {
     let mut conversation = Conversation {
         target,
@@ -127,7 +127,7 @@ pub(super) fn messages(request: &Request, target: &Target<'_>) -> Vec<Message> {
     for message in &request.messages {
         conversation.say(message);
     }
-    // Newer models refuse to go on with words of their own, so the user has the last word.
+    // Newer models refuse to continue an answer of their own, so the user is last.
     let last = conversation.messages.last().map(|message| message.role);
     if last != Some(Role::User) {
         conversation.open();

@@ -14,7 +14,7 @@ pub(crate) struct Decoder {
     id: Option<String>,
     model: Option<String>,
     usage: Usage,
-    /// What compaction itself cost; the service leaves it out of its totals.
+    /// The usage of compaction itself; the service leaves it out of its totals.
     compaction_usage: Usage,
     stop_reason: Option<String>,
     /// The blocks by the service's number, in the order in which they began.
@@ -32,11 +32,11 @@ enum Piece {
     },
     Redacted(String),
     Call {
-        /// Which call of the answer.
+        /// The index of the call in the answer.
         index: usize,
         id: String,
         name: String,
-        /// What stood at the beginning of the block: an empty object, or everything on servers that do not stream it.
+        /// The input at the beginning of the block: an empty object, or all of it on servers that do not stream it.
         input: Value,
         arguments: String,
     },
@@ -50,7 +50,7 @@ impl Decoder {
     /// Returns a decoder for one answer.
     pub fn new() -> Self {
         Self {
-            // Until the server says what was billed, nobody knows.
+            // The usage is not known until the server reports it.
             usage: Usage {
                 incomplete: true,
                 ..Usage::default()

@@ -16,15 +16,15 @@ pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
 /// The smallest prompt, in tokens, that the service compacts; a smaller one it answers.
 pub(crate) const MIN_TRIGGER: u64 = 50_000;
 
-/// The bound of an answer when neither the request nor the catalog has one, since the wire demands one: every model
-/// that is still served can answer as much.
+/// The limit of an answer when neither the request nor the catalog has one, since the protocol requires one: every
+/// model that is still served can answer as much.
 const DEFAULT_MAX_OUTPUT: u64 = 8192;
 
-/// The least that a model may be told to think, in tokens.
+/// The smallest thinking budget, in tokens.
 const MIN_THINKING: u64 = 1024;
 
-/// How many messages of the user get a cache control. With those of the tools and of the system prompt these are four,
-/// which is all that the service takes.
+/// The number of user messages with a cache control. With those of the tools and of the system prompt these are four,
+/// which is the limit of the service.
 const MARKED_MESSAGES: usize = 2;
 
 #[derive(Serialize)]
@@ -141,7 +141,7 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
             ToolChoice::Required => "any",
         },
     };
-    // Where the address names the model, the body names the version of the protocol.
+    // If the address names the model, the body names the version of the protocol.
     let (model, anthropic_version, stream) = match target.compat.platform {
         Platform::Plain => (Some(target.model), None, true),
         #[cfg(feature = "bedrock")]

@@ -1,7 +1,7 @@
 //! From streamed events to the pieces of an answer and the whole of it.
 //!
-//! Servers differ in what they leave out: times, sequence numbers, item ids, places, the pieces, the finished
-//! items, or everything but the closing event. Whatever is enough to know the answer is accepted.
+//! Servers differ in what they leave out: times, sequence numbers, item ids, indices, the pieces, the finished items,
+//! or everything but the closing event. Any stream that determines the answer is accepted.
 
 use session_model::json::{Members, RawJson};
 use session_model::{Block, StopReason, Usage};
@@ -104,7 +104,7 @@ impl Decoder {
         self.model = response.text("model").or_else(|| self.model.take());
     }
 
-    /// Returns the failure that `text` tells: its error object, else all of it.
+    /// Returns the failure in `text`: its error object, else all of it.
     fn failed(&mut self, text: &str) -> WireError {
         self.closed = true;
         let error = Members::parse(text).and_then(|fields| fields.raw("error"));
@@ -304,7 +304,7 @@ fn stop_reason(status: &str, reason: Option<&str>, calls: bool) -> StopReason {
     }
 }
 
-/// Returns what a response says was billed. The wire counts cached tokens among the input; ours does not.
+/// Returns the billed usage of a response. The protocol counts cached tokens as input; `Usage` does not.
 pub(crate) fn usage(response: &Members<'_>) -> Usage {
     let Some(usage) = response.object("usage") else {
         return Usage {

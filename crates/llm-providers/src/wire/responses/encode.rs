@@ -12,13 +12,12 @@ use crate::wire::parts::{cache_key, cache_retention, max_output, tool_choice};
 use crate::wire::reasoning::effort;
 use crate::wire::responses::items::{self, input};
 
-/// The body of `POST {base}/responses`. The order of the fields is the order on the wire.
+/// The body of `POST {base}/responses`. The order of the fields is the order in the body.
 #[derive(Serialize)]
 struct Body<'a> {
     model: &'a str,
-    // Not a developer message: `instructions` stays out of `input`, so native items that a compaction returns
-    // never hold an old system prompt, `/responses/compact` takes the same field, and every server that speaks
-    // this wire knows it.
+    // Not a developer message: `instructions` stays out of `input`, so native items that a compaction returns never
+    // hold an old system prompt, `/responses/compact` takes the same field, and every server of this protocol knows it.
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     input: &'a [RawJson],
@@ -152,7 +151,7 @@ fn functions(request: &Request) -> Vec<Function<'_>> {
         .collect()
 }
 
-/// Returns what a model that thinks is told about it, or `None` when nothing is to be said.
+/// Returns the thinking options of a request, or `None` when none are sent.
 fn thinking(request: &Request, target: &Target<'_>) -> Option<Thinking> {
     let effort = effort(request.reasoning, target);
     let summary = target.capabilities.reasoning && target.compat.openai_extras;

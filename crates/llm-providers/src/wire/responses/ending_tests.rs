@@ -225,7 +225,7 @@ proptest! {
         events.push(last);
         let (pieces, answers) = texts(&events);
         prop_assert_eq!(answers, ["ab"]);
-        // A piece lost on the way cannot be told in its place any more.
+        // The position of a piece that was lost on the way is no longer known.
         prop_assert!(["ab", "b"].contains(&pieces.as_str()));
     }
 }

@@ -17,7 +17,7 @@ use crate::wire::parts::{arguments_object, system_text, tool_name};
 use crate::wire::responses::encode::json;
 use crate::wire::responses::{CallSide, call_side, is_compaction};
 
-/// An input item of ours. Key orders are those of the wire's documentation.
+/// An input item of ours. The key orders are those of the protocol's documentation.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Item<'a> {
@@ -60,7 +60,7 @@ pub(super) enum Part<'a> {
     },
 }
 
-/// What a tool gave back: one text, or parts when there are images.
+/// A tool's output: one text, or parts when there are images.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Output<'a> {
@@ -73,8 +73,8 @@ const LONGEST_ID: usize = 64;
 
 /// Returns the input items of a request: the native history, where it may be replayed, then the messages.
 ///
-/// A native history of another provider or model family is left out; whoever builds the request puts the
-/// readable summary into the messages then.
+/// A native history of another provider or model family is left out; the request's messages contain the readable
+/// summary then.
 pub(crate) fn input(request: &Request, target: &Target<'_>) -> Vec<RawJson> {
     let mut items = Items {
         target,
@@ -130,7 +130,7 @@ fn sendable(item: &RawJson) -> RawJson {
 struct Items<'a> {
     target: &'a Target<'a>,
     calls: SentIds,
-    /// The item ids that are in the list; the service refuses an id that stands there twice.
+    /// The item ids in the list; the service refuses a duplicate.
     taken: BTreeSet<String>,
     list: Vec<RawJson>,
 }
@@ -217,7 +217,7 @@ impl Items<'_> {
                 Part::InputImage { .. } | Part::OutputText { .. } => None,
             })
             .collect();
-        // The wire has no mark for a failure; tools say in their text what went wrong.
+        // The protocol has no mark for a failure; the text of a result says what went wrong.
         let output = match texts {
             Some(texts) => Output::Text(texts.join("\n")),
             None => Output::Parts(parts),
@@ -321,7 +321,7 @@ impl Items<'_> {
     }
 }
 
-/// What the pi family keeps as the signature of a text: the item's id alone, or an object with it.
+/// The pi family's signature of a text: the item's id alone, or an object with it.
 #[derive(Debug, Default)]
 struct Signature {
     id: Option<String>,
@@ -344,8 +344,8 @@ impl Signature {
     }
 }
 
-/// Returns the arguments as the JSON text that the model wrote, where it spells an object: servers parse it, and
-/// templates look into it.
+/// Returns the arguments as the JSON text that the model wrote, if it is an object: servers parse it, and templates
+/// read it.
 fn arguments(call: &ToolCall) -> Cow<'_, str> {
     match call.arguments.as_ref().map(RawJson::get) {
         Some(raw) if raw.starts_with('{') && !raw.contains("\\ud") => Cow::Borrowed(raw),

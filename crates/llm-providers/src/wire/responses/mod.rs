@@ -1,8 +1,8 @@
 //! OpenAI Responses: the bodies of `POST {base}/responses` and `POST {base}/responses/compact`, and the
 //! events that come back.
 //!
-//! A conversation is a list of items. Those that the provider made itself (reasoning, compaction) stay the JSON
-//! text they came as, so that fields which nobody here knows are replayed too.
+//! A conversation is a list of items. Those that the provider made itself (reasoning, compaction) keep their JSON text,
+//! so that unknown fields are replayed too.
 
 mod decode;
 mod encode;
@@ -48,7 +48,7 @@ pub(crate) fn part_texts(item: &Members<'_>, key: &str) -> Vec<String> {
     texts.collect()
 }
 
-/// Which side of a tool call an item is.
+/// The side of a tool call that an item is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallSide {
     /// The model calls.

@@ -6,14 +6,14 @@ use session_model::{Block, TextBlock};
 use crate::answer::Event;
 use crate::wire::responses::{is_compaction, part_texts};
 
-/// What kind of item it is.
+/// The kind of an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Message,
     Reasoning,
     Call,
     Compaction,
-    /// Built-in tools and whatever comes later; nothing is made of them.
+    /// Built-in tools and unknown kinds; they are ignored.
     Other,
 }
 
@@ -33,7 +33,7 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct OutputItemState {
     pub kind: Kind,
-    /// Which call of the answer it is, for calls.
+    /// The index of the call in the answer, for calls.
     pub number: usize,
     pub index: Option<u64>,
     pub id: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct OutputItemState {
     item: Option<RawJson>,
     /// The part of the thinking that is being streamed.
     part: Option<(bool, u64)>,
-    /// True when the call's name has been told.
+    /// True when the call's name has been reported.
     named: bool,
 }
 
@@ -122,7 +122,7 @@ impl OutputItemState {
         }
     }
 
-    /// Begins part `part` of the thinking (`summary` tells the two kinds apart); parts are set apart by a blank line.
+    /// Begins part `part` of the thinking (`summary` selects one of the two kinds); a blank line separates parts.
     pub(super) fn begin_part(&mut self, summary: bool, part: Option<u64>) -> Option<Event> {
         let part = (
             summary,

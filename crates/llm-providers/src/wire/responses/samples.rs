@@ -1,4 +1,4 @@
-//! Requests, targets and messages for the tests of this wire.
+//! Requests, targets and messages for the tests of this protocol.
 
 use serde_json::Value;
 use session_model::json::{Members, RawJson};

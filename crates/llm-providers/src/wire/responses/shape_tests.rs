@@ -180,7 +180,7 @@ fn captured() -> BTreeSet<String> {
     names
 }
 
-/// Returns a conversation with everything that this wire can hold.
+/// Returns a conversation with everything that this protocol can hold.
 fn full() -> Request {
     let mut request = request();
     let shown = vec![Block::text("see"), image("image/png")];
@@ -217,7 +217,7 @@ fn what_was_not_captured_is_on_the_list() {
     ] {
         for part in parts_of(&body.to_value()) {
             let own = OWN.iter().map(|(own, _)| *own);
-            // An item on the list stands for its keys as well.
+            // An item on the list includes its keys as well.
             let item = part.split('.').next().unwrap_or_default();
             let listed: Vec<&str> = own.filter(|own| *own == part || *own == item).collect();
             assert!(captured.contains(&part) || !listed.is_empty(), "{part}");

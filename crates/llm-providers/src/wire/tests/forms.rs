@@ -1,4 +1,4 @@
-//! Any conversation, on every wire, for every provider of the catalog: encoders never fail, and what they give keeps
+//! Any conversation, in every protocol, for every provider of the catalog: encoders never fail, and their output keeps
 //! calls and results together.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
 use crate::wire::{ApiProtocol, ProviderCompat, Target, chat, gemini, messages, responses};
 
-/// Returns every body that a request can become on a wire.
+/// Returns every body that a request can become in a protocol.
 fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
     let bodies = match target.wire {
         ApiProtocol::Responses => vec![
@@ -33,7 +33,7 @@ fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
     parsed.map(|body| body.expect("a body is JSON")).collect()
 }
 
-/// Returns the ids of calls and of results, in the order in which they stand.
+/// Returns the ids of calls and of results, in document order.
 fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
     match body {
         Value::Array(list) => list.iter().for_each(|item| ids(item, calls, results)),

@@ -1,4 +1,4 @@
-//! What the tests of the wires share, and any conversation on every wire.
+//! Shared code of the protocols' tests, and any conversation in every protocol.
 
 mod forms;
 pub(crate) mod samples;

@@ -1,4 +1,4 @@
-//! Conversations and bodies for the tests of the wires.
+//! Conversations and bodies for the tests of the protocols.
 
 use proptest::prelude::*;
 use serde_json::value::RawValue;
@@ -62,7 +62,7 @@ pub(crate) fn system(text: &str) -> LlmMessage {
     })
 }
 
-/// Returns an answer of `p/m` over `wire`, or of another provider.
+/// Returns an answer of `p/m` in the protocol `wire`, or of another provider.
 pub(crate) fn answer(wire: Option<ApiProtocol>, blocks: Vec<Block>) -> LlmMessage {
     let (api, provider) = wire.map_or(("other-api", "other"), |wire| (wire.api(), "p"));
     LlmMessage::Assistant(AssistantMessage {

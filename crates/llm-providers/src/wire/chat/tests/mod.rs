@@ -1,4 +1,4 @@
-//! Tests of the wire: bodies, streams, and what always holds.
+//! Tests of the protocol: bodies, streams, and invariants.
 
 mod bodies;
 mod streams;
