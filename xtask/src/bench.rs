@@ -28,7 +28,7 @@ usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
   --program FILE  measure this agent-cli, with --only terminal or import, instead of building one";
 
-/// What can be measured, in the order of the report.
+/// The parts of the benchmark, in the order of the report.
 const PARTS: [&str; 4] = ["sessions", "compact", "import", "terminal"];
 
 struct Options {
@@ -186,7 +186,7 @@ fn find_pi(options: &Options) -> Outcome<Option<PathBuf>> {
         missing("there is no Node here");
         return Ok(None);
     }
-    // Node resolves modules from where it stands; the children stand elsewhere.
+    // Node resolves modules from its working folder; the children have another one.
     let folder = std::fs::canonicalize(&folder);
     folder
         .map(Some)

@@ -1,4 +1,4 @@
-//! Everything that must hold before a change lands, with the time of each step and what could not be run.
+//! All checks that must pass before a change is merged, with the time of each step and the steps that could not run.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::{conformance, e2e_llm, editor, endure, fuzz, integrations, rpc_client
 /// The whole run is meant to take at most this long on two cores.
 const GOAL: Duration = Duration::from_mins(15);
 
-/// What was not run, and why.
+/// The steps that were not run, and why.
 type Skipped = Vec<String>;
 
 /// A step: its name and what it does.

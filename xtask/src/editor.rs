@@ -1,5 +1,5 @@
-//! `agent-cli acp` driven by the client of the protocol's own library. The client is a program outside of the workspace:
-//! its library changes the order of members in JSON of whatever it is linked into.
+//! `agent-cli acp` driven by the client of the protocol's own library. The client is a program outside of the
+//! workspace: its library changes the order of JSON members in every program that links it.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -17,10 +17,10 @@ use crate::run::{Outcome, debug_binary, example_session, read, target, without_s
 
 const USAGE: &str = "usage: cargo xtask endure [--minutes N] [--seed N]";
 
-/// How many processes there are at a time.
+/// The number of concurrent processes.
 const PROCESSES: u64 = 8;
 
-/// How long a process may take.
+/// The time limit of a process.
 const LONGEST: Duration = Duration::from_secs(90);
 
 /// The sessions, and how many lines of the example each begins with.
@@ -31,7 +31,7 @@ const SESSIONS: [(&str, usize); 4] = [
     ("read-only/d.jsonl", 100),
 ];
 
-/// What processes do: with a session, a text that comes once, an entry, and a script.
+/// The operations of processes: with a session, a unique text, an entry, and a script.
 const OPERATIONS: [&str; 22] = [
     "-p TEXT --session PATH --cwd . --mode json --window 20000 --provider SCRIPT",
     "-p TEXT --session PATH --cwd . --mode json --window 20000 --provider SCRIPT",
@@ -57,21 +57,21 @@ const OPERATIONS: [&str; 22] = [
     "recall PATH answer",
 ];
 
-/// What `rpc` is asked.
+/// The requests to `rpc`.
 const REQUESTS: &str = r#"{"type":"label","entry_id":"ENTRY","label":"TEXT"}
 {"type":"prompt","text":"TEXT"}
 {"type":"compact"}
 {"type":"undo"}
 "#;
 
-/// What has happened so far.
+/// The events so far.
 #[derive(Default)]
 struct Record {
     runs: u64,
     failed: u64,
     kills: u64,
     stops: u64,
-    /// What is acknowledged of each session: ids of entries and texts.
+    /// The acknowledged entries (ids) and texts of each session.
     acknowledged: [BTreeSet<String>; SESSIONS.len()],
     /// Panics, processes that did not end, and what the test itself could not do.
     faults: Vec<String>,

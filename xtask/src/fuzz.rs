@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::{Outcome, root, succeed, target};
 
-/// How long all formats take together, in seconds.
+/// The time for all formats together, in seconds.
 const SECONDS: usize = 60;
 
 /// Returns what is missing to fuzz.
@@ -45,7 +45,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     succeed(cargo_fuzz().args(["build", "--sanitizer", "none", "formats"]))?;
     for format in &formats {
         println!("-- {format}");
-        // What is found on the way is kept out of the repository.
+        // Findings are kept out of the repository.
         let found = target().join("fuzz").join(format);
         std::fs::create_dir_all(&found).map_err(failed)?;
         let mut fuzz = cargo_fuzz();

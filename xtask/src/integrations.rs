@@ -8,7 +8,8 @@ use crate::run::{Outcome, debug_binary, output, root, succeed, target, without_s
 /// pi, which conformance and benchmarks compare with too.
 const PI: &[&str] = &["@earendil-works/pi-coding-agent@1.6.0"];
 
-/// What npm is given for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this machine.
+/// The arguments of npm for each peer, as `xtask/integrations/peers.mjs` names them; `PLATFORM` is that of this
+/// machine.
 const PEERS: [(&str, &[&str]); 9] = [
     ("claude", &["@anthropic-ai/claude-code-PLATFORM@2.1.197"]),
     ("pi", PI),
@@ -37,7 +38,7 @@ const MARK: &str = "installed";
 const LEAST_NODE: (u32, u32) = (22, 19);
 const NODE: &[&str] = &["node-PLATFORM@24.21.0"];
 
-/// What was published later is not installed, so that every run has the same dependencies.
+/// Later releases are not installed, so that every run has the same dependencies.
 const BEFORE: &str = "--before=2026-11-27";
 
 /// Installs and drives the peers that are named, or all. Those that cannot be installed are left out.

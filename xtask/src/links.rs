@@ -85,7 +85,7 @@ fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let text = prose(text).collect::<Vec<_>>().join("\n");
     for paragraph in text.split("\n\n") {
-        // Every second part stands in backquotes; a link whose text is code has its target outside.
+        // Every second part is inside backquotes; a link whose text is code has its target outside.
         let outside: String = paragraph.split('`').step_by(2).collect();
         let mut rest = outside.as_str();
         while let Some((_, after)) = rest.split_once("](") {

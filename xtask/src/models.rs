@@ -20,7 +20,7 @@ const CACHING: [&str; 4] = [
     "amazon.nova-premier-v1",
 ];
 
-/// Parts of ids that are no models for a session: other media, other ways to call, names that stand for others.
+/// Parts of ids that are no models for a session: other media, other APIs, and aliases.
 const LEFT_OUT: [&str; 8] = [
     ":batch",
     "-audio",

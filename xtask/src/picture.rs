@@ -6,7 +6,7 @@ use anstyle::RgbColor;
 
 use crate::run::{Outcome, debug_binary, example_session, output, root, target, without_settings};
 
-/// How many lines are shown.
+/// The number of lines shown.
 const LINES: usize = 60;
 
 /// The colours of a terminal, from the background to the text.

@@ -182,7 +182,7 @@ pub fn commands() -> String {
         }
         let _ = write!(text, "```json\n{}\n```\n\n", sample.join("\n"));
     }
-    // What events have too is described with them; what only one command returns is described there.
+    // Types that occur in events are described with them; those that only one command returns are described there.
     let in_events = event::schema();
     let in_events = in_events["$defs"].as_object();
     let is_in_events = |name: &String| in_events.is_some_and(|types| types.contains_key(name));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What goes wrong in automation is said in words.
+/// The result of a task; its error is a message.
 pub type Outcome<T = ()> = Result<T, String>;
 
 /// Returns the root of the workspace.
@@ -32,7 +32,7 @@ pub fn cargo(arguments: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(root()).args(arguments);
-    // Cargo tells what it runs which package it is of, and the build of ring begins anew whenever that differs.
+    // Cargo sets variables that name the package, and the build of ring is repeated when they change.
     for (name, _) in std::env::vars_os() {
         let told = name.to_string_lossy();
         if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {

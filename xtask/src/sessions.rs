@@ -36,7 +36,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         checked += 1;
         let mut counted = counted(name, &bytes);
         if name == Format::Codex.key() {
-            // Which of its items are one answer, only the importer knows.
+            // Only the importer knows which of its items are one answer.
             counted[0] = found[0];
         }
         let cells = COUNTED.iter().zip(counted.iter().zip(found));
@@ -127,7 +127,7 @@ fn counts_of(tree: &SessionTree) -> Counts {
     counts
 }
 
-/// What is counted of the records of a file, each thing once.
+/// The numbers of a file's records, each counted once.
 #[derive(Default)]
 struct Count {
     /// Ids of records, of formats that may have one twice.
@@ -221,7 +221,7 @@ impl Count {
             (Some("response_item"), _) if item.ends_with("_output") => {
                 let id = &payload["call_id"];
                 let open = |ids: &BTreeMap<String, u64>| ids.get(&text(id)).copied().unwrap_or(0);
-                // What comes before its call is no result of it.
+                // A result before its call does not belong to it.
                 if open(&self.results) < open(&self.calls) {
                     add(&mut self.results, id);
                 }

@@ -63,7 +63,7 @@ fn check() -> Outcome {
     }
 }
 
-/// How much of the dependencies cargo looks up.
+/// The dependencies that cargo resolves.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Dependencies {
     /// Their names alone, as the manifests have them.
@@ -139,7 +139,7 @@ fn check_packages(packages: &[Value], broken: &mut Vec<String>) {
                 broken.push(format!("{name} is pure and may not depend on {to}"));
             }
             let licence = licences.get(to).map(String::as_str);
-            // What is built with features alone may not be there; cargo-deny checks it.
+            // Optional dependencies may be missing; cargo-deny checks them.
             if licence.is_none() && dependency["optional"] == true {
                 continue;
             }

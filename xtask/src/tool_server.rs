@@ -29,7 +29,7 @@ pub fn run(arguments: &[String]) -> Outcome {
 /// The program with one server.
 struct Case<'a> {
     program: &'a Path,
-    /// Where the settings, the script and the sessions are.
+    /// The folder of the settings, the script and the sessions.
     home: PathBuf,
     /// The folder that is worked in.
     workspace: PathBuf,

@@ -1,6 +1,6 @@
 //! The error of settings.
 
-/// Why settings cannot be used.
+/// The reason why settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {

@@ -1,4 +1,4 @@
-//! What the settings say of programs that are not part of the agent: hooks, tool servers, and the texts of a project.
+//! Settings of programs outside the agent: hooks, tool servers, and the files of a project.
 
 use std::num::NonZeroU64;
 
@@ -6,7 +6,7 @@ use hooks::{HookPoint, OnFailure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A program that is asked or told at points in the life of a session.
+/// A program that runs at points in the life of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct HookSetting {
@@ -20,11 +20,11 @@ pub struct HookSetting {
     pub matches: Option<String>,
     /// The time limit in seconds; unset: 30.
     pub timeout_seconds: Option<NonZeroU64>,
-    /// What a failure does: `continue` (the default) reports it, `block` also blocks the action.
+    /// The reaction to a failure: `continue` (the default) reports it, `block` also blocks the action.
     pub on_failure: Option<OnFailure>,
     /// Only sessions in this folder and below; unset: all.
     pub folder: Option<String>,
-    /// Whether it is used; unset: true.
+    /// True if the hook is used; unset: true.
     pub enabled: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a tree of settings, in words.
+//! Descriptions of errors in a tree of settings.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::keys::nearest_key;
 use crate::path::KeyPath;
 use crate::schema;
 
-/// How much of a value is repeated, in characters.
+/// The quoted length of a value, in characters.
 const SHOWN: usize = 60;
 
 /// Returns where reading a tree failed, and why.
@@ -28,7 +28,7 @@ pub(crate) fn of_reading(
     (path, message)
 }
 
-/// Returns where a value or a name stands that must not, and what is said of it.
+/// Returns the path of the first invalid value or unknown name, and the error.
 pub(crate) fn of_misplaced(tree: &Value) -> Option<(KeyPath, String)> {
     let path = schema::misplaced(schema::known(), tree)?;
     let message = match schema::find(schema::known(), &path) {
@@ -70,7 +70,7 @@ fn known(path: &KeyPath) -> bool {
     schema::find(schema::known(), path).is_some()
 }
 
-/// Returns what is said of a value that cannot stand there.
+/// Returns the error for an invalid value.
 fn wrong(path: &KeyPath, value: &Value, node: &Value) -> String {
     let allowed = schema::allowed(node);
     let shown = match value {

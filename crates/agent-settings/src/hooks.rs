@@ -12,14 +12,14 @@ use crate::{AppSettings, CommandSetting, HookSetting, KeyPath};
 use session_model::text::clean;
 use session_protocol::keys::{Signed, clean_json};
 
-/// What hooks are made with, in addition to their own settings.
+/// The environment of all hooks, in addition to their own settings.
 #[derive(Debug, Clone, Default)]
 pub struct HookEnvironment {
     /// The user's home, from which folders are named.
     pub home: Option<PathBuf>,
     /// The environment variables that hold keys.
     pub secret_variables: Vec<String>,
-    /// What takes keys out of what hooks read.
+    /// Removes keys from the documents that hooks read.
     pub redactor: Arc<Redactor>,
 }
 

@@ -13,22 +13,22 @@ use crate::{AppSettings, HookSetting, ServerSetting};
 /// A setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Key {
-    /// Its dotted name; `NAME` and `PROVIDER/MODEL` stand for names of the user's own.
+    /// Its dotted name, with the placeholders `NAME` and `PROVIDER/MODEL` for names that the user chooses.
     #[serde(rename = "key")]
     pub name: String,
-    /// What it means.
+    /// The meaning of the setting.
     pub meaning: String,
-    /// What it may be, in words.
+    /// The allowed values, as text.
     pub allowed: String,
-    /// What it is unless set; null for nothing.
+    /// The default value; null if there is none.
     pub default: Value,
 }
 
-/// What stands for the name of a provider, a hook or a server.
+/// The placeholder for the name of a provider, a hook or a server.
 const ANY_NAME: &str = "NAME";
-/// How many keys of the same name are suggested.
+/// The number of suggested keys of the same name.
 const MOST: usize = 3;
-/// What stands for the name of a model.
+/// The placeholder for the name of a model.
 const ANY_MODEL: &str = "PROVIDER/MODEL";
 
 /// Returns every key, in the order in which the types declare them.
@@ -57,8 +57,8 @@ pub fn keys() -> Vec<Key> {
     keys.collect()
 }
 
-/// Returns the keys that a name means: the key itself, or those inside a group such as `compaction.prune`; names of the
-/// user's own are taken for what they stand for.
+/// Returns the keys that a path means: the key itself, or those inside a group such as `compaction.prune`; names that
+/// the user chooses match their placeholders.
 pub fn keys_of(path: &KeyPath) -> Vec<Key> {
     let general = general(path);
     let keys = keys().into_iter();
@@ -82,7 +82,7 @@ pub fn keys_of(path: &KeyPath) -> Vec<Key> {
     .collect()
 }
 
-/// Returns a path with what stands for names of the user's own in their place.
+/// Returns a path with placeholders in place of the names that the user chooses.
 pub(crate) fn general(path: &KeyPath) -> KeyPath {
     let mut path = path.clone();
     let stands = match path.0.first() {
@@ -120,7 +120,7 @@ pub fn values(settings: &AppSettings) -> Vec<(KeyPath, Value)> {
     found
 }
 
-/// Returns what stands for the nearest key to one that there is not.
+/// Returns the existing key that is nearest to an unknown one.
 pub(crate) fn nearest_key(path: &KeyPath) -> Option<String> {
     let (around, name) = path.split()?;
     let schema = schema::known();

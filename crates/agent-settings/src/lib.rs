@@ -1,8 +1,8 @@
 //! The settings of the agent: what there is to set, the layers that it comes from, and who may set what.
 //!
-//! [`load_layers`] puts the layers on one another: what is built in, the global file, the file of a project, the
-//! settings of a script, a named file, variables, `KEY=VALUE`. Each is checked by itself, so that an error names the
-//! file, the line and the key. [`Loaded`] tells of every value where it comes from. Files are JSON with comments.
+//! [`load_layers`] merges the layers: the defaults, the global file, the file of a project, the settings of a script, a
+//! named file, variables, `KEY=VALUE`. Each is checked by itself, so that an error names the file, the line and the
+//! key. [`Loaded`] contains the origin of every value. Files are JSON with comments.
 //!
 //! ```
 //! use agent_settings::{Sources, load_layers};
@@ -69,7 +69,7 @@ pub use sources::{
 pub struct AppSettings {
     /// The model of the session, as `provider/model`.
     pub model: Option<String>,
-    /// How much the model thinks; `--thinking` and the session override it. Unset: the provider's default.
+    /// The level of thinking; `--thinking` and the session override it. Unset: the provider's default.
     pub thinking: Option<Thinking>,
     /// Text that is added to the built-in system prompt.
     pub system_prompt: Option<String>,
@@ -83,7 +83,7 @@ pub struct AppSettings {
     pub models: BTreeMap<String, ModelOverride>,
     /// Waiting for models, and trying again.
     pub http: HttpTimeouts,
-    /// When a turn ends although the model wants to go on; never unless set.
+    /// Limits that end a turn although the model would continue; none unless set.
     pub limits: Limits,
     /// Session files.
     pub session: SessionSettings,
@@ -93,13 +93,13 @@ pub struct AppSettings {
     pub terminal: TerminalSettings,
     /// The instructions of a project, and skills.
     pub instructions: InstructionSettings,
-    /// Programs that are asked or told at points in the life of a session, by name; they run in the order of their names.
+    /// Programs that run at points in the life of a session, by name; they run in the order of their names.
     pub hooks: BTreeMap<String, HookSetting>,
     /// Servers of the Model Context Protocol whose tools are offered in addition to the agent's own, by name.
     pub mcp_servers: BTreeMap<String, ServerSetting>,
 }
 
-/// How much a model thinks.
+/// The level of thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
@@ -148,7 +148,7 @@ pub struct SessionSettings {
     pub fallback_model: Option<String>,
 }
 
-/// When what was written to a session is forced onto the disk.
+/// When writes to a session are forced to the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SyncSetting {
@@ -157,7 +157,7 @@ pub enum SyncSetting {
     Always,
     /// From time to time.
     Interval,
-    /// When the system thinks fit.
+    /// The operating system decides.
     Never,
 }
 
@@ -177,7 +177,7 @@ impl From<SyncSetting> for session_store::SyncPolicy {
 pub struct ToolSettings {
     /// The tools that the model gets; unset: all.
     pub enabled: Option<Vec<String>>,
-    /// Whether commands run: after a question (the default), without one, or not at all.
+    /// The policy for commands: run after a question (the default), run without one, or never run.
     pub bash: Option<BashPolicy>,
     /// The same for other tools, by name: `tool`, `server__tool`, `server__*` for all tools of a server, `*`.
     pub policies: BTreeMap<String, BashPolicy>,
@@ -187,12 +187,12 @@ pub struct ToolSettings {
     /// The time limit of a command, in seconds.
     #[schemars(range(min = 1))]
     pub bash_timeout_seconds: u64,
-    /// How many bytes of one result the model sees.
+    /// The limit of one result for the model, in bytes.
     #[schemars(range(min = 1000))]
     pub output_bytes: u64,
 }
 
-/// Whether a tool runs.
+/// The policy for commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BashPolicy {
@@ -242,19 +242,19 @@ pub enum ThemeSetting {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct HttpTimeouts {
-    /// How long a connection may take, in seconds.
+    /// The time limit for connecting, in seconds.
     #[schemars(range(min = 1))]
     pub connect_timeout_seconds: u64,
-    /// How long a service may be silent, in seconds.
+    /// The time limit without data from a service, in seconds.
     #[schemars(range(min = 1))]
     pub idle_timeout_seconds: u64,
-    /// How long one answer may take, in seconds.
+    /// The time limit for one answer, in seconds.
     #[schemars(range(min = 1))]
     pub total_timeout_seconds: u64,
-    /// How often a request is sent in all; unset: as often as the budget allows.
+    /// The number of attempts of a request; unset: as many as the budget allows.
     #[schemars(range(min = 1))]
     pub attempts: Option<u32>,
-    /// How long the delays between the attempts of one request may take in all, in seconds.
+    /// The limit of all delays between the attempts of one request, in seconds.
     pub retry_budget_seconds: u64,
     /// The same for a service that cannot be connected to and has not answered since the program started.
     pub first_contact_seconds: u64,

@@ -26,7 +26,7 @@ use crate::variables::{self, loose};
 pub struct Loaded {
     /// The settings.
     pub settings: AppSettings,
-    /// Where each value that a layer sets comes from, by its dotted key; a list is one value.
+    /// The origin of each value that a layer sets, by its dotted key; a list is one value.
     pub origins: BTreeMap<String, Origin>,
 }
 
@@ -53,7 +53,7 @@ impl Part {
         }
     }
 
-    /// Returns an error about what stands at a path.
+    /// Returns an error about the value at a path.
     fn error(&self, path: &KeyPath, message: &str) -> SettingsError {
         let place = match (self.layer, self.tree.line(path)) {
             (_, Some(line)) => format!("settings {}, line {line}", self.source),
@@ -85,7 +85,7 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, SettingsError> {
     }
     let settings = read(&tree).map_err(|(_, message)| usage(&format!("settings: {message}")))?;
     if !(settings.providers.is_empty() && settings.models.is_empty()) {
-        // What a provider or a model lacks in one layer may stand in another.
+        // A provider or a model may be completed by another layer.
         let catalog = settings.catalog();
         catalog.map_err(|error| catalog_error(&error, &parts))?;
     }
@@ -172,10 +172,10 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Setting
 /// The most bytes of a settings file.
 const LONGEST: u64 = 16_000_000;
 
-/// How long whoever writes to a pipe may take.
+/// How long a pipe may take to end.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Waits for a pipe until the user cancels, but not for ever.
+/// Waits for a pipe, up to a time limit, or until the user cancels.
 struct Waiting {
     since: Instant,
     is_cancelled: fn() -> bool,
@@ -205,7 +205,7 @@ fn read_file(file: &SettingsFile, is_cancelled: fn() -> bool) -> Result<Tree, Se
         let text = format!("settings {shown}: is a folder, but must be a file");
         return Err(usage(&text));
     }
-    // What the user names may be a pipe; what is found must not be able to go on for ever.
+    // A file that the user names may be a pipe; a file that is found must be a regular one, which ends.
     if !found.is_file() && file.layer != Layer::File {
         let text = format!("settings {shown}: is a device or a pipe, but must be a file");
         return Err(usage(&text));
@@ -283,8 +283,9 @@ pub(crate) fn leaves(tree: &Value) -> Vec<KeyPath> {
     found
 }
 
-/// What a project or a script may not set: a repository that was cloned must not be able to send a key or a session
-/// elsewhere, to choose who gets it, which of its files go there unasked, to let commands run, or to spend more.
+/// Settings that a project or a script must not change: a cloned repository must not be able to send a key or a session
+/// elsewhere, to choose its recipient, to send files there without a question, to let commands run, or to increase
+/// costs.
 const NOT_FOR_PROJECTS: [&[&str]; 21] = [
     &["model"],
     &["providers"],
@@ -309,7 +310,7 @@ const NOT_FOR_PROJECTS: [&[&str]; 21] = [
     &["instructions", "maxBytes"],
 ];
 
-/// What a project or a script may say of a model. Anything else, such as an address, is the user's business.
+/// The settings of a model that a project or a script may change. Others, such as an address, are the user's alone.
 const OF_MODELS_FOR_PROJECTS: [&str; 8] = [
     "window",
     "maxOutput",
@@ -321,7 +322,7 @@ const OF_MODELS_FOR_PROJECTS: [&str; 8] = [
     "nativeInBand",
 ];
 
-/// What says where something is sent and with which key, wherever it stands.
+/// Settings of addresses and keys, at any depth.
 const ADDRESSES: [&str; 4] = ["baseUrl", "headers", "apiKeyEnv", "allowInsecure"];
 
 /// Refuses what neither a project nor a script may set; `who` is which of them it is.
@@ -336,7 +337,7 @@ fn refuse_what_projects_may_not(
             .any(|key| path.names().is_some_and(|names| names == *key));
         let of_model = match path.names().as_deref() {
             Some(["models", _, member]) if !OF_MODELS_FOR_PROJECTS.contains(member) => {
-                // A name that nobody knows is a mistake, of which reading tells.
+                // An unknown name is an error, which parsing reports.
                 ADDRESSES.contains(member) || schema::knows(path)
             }
             Some(_) | None => false,
@@ -376,7 +377,7 @@ fn nearest_error(key: &str, message: &str, parts: &[Part]) -> SettingsError {
     }
 }
 
-/// Returns an error whose text cannot steer a terminal, whatever a file holds.
+/// Returns an error whose text cannot steer a terminal, because control characters are removed.
 fn usage(text: &str) -> SettingsError {
     SettingsError::Invalid(clean(text))
 }

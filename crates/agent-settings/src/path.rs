@@ -14,7 +14,7 @@ pub enum Step {
     Item(usize),
 }
 
-/// Where a value is in a tree of settings.
+/// The path of a value in a tree of settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyPath(pub Vec<Step>);
 

@@ -38,12 +38,12 @@ pub fn schema_text() -> String {
     format!("{:#}\n", known())
 }
 
-/// Returns true when a setting may stand at `path`.
+/// Returns true when `path` is a setting.
 pub(crate) fn knows(path: &KeyPath) -> bool {
     find(known(), path).is_some()
 }
 
-/// Returns the schema of what may stand at `path`.
+/// Returns the schema of the setting at `path`.
 pub(crate) fn find(schema: &Value, path: &KeyPath) -> Option<Value> {
     path.0
         .iter()
@@ -76,9 +76,8 @@ fn alternatives(node: &Value) -> impl Iterator<Item = &Value> {
     lists.into_iter().flatten().flatten()
 }
 
-/// Returns the first place where a value stands that must not stand there, or a name that nobody knows. Reading says
-/// neither everywhere: it takes a list for an object whose members have no names, and knows no place inside a group of
-/// settings of two crates.
+/// Returns the path of the first invalid value or unknown name. Parsing does not report either everywhere: serde
+/// accepts a list for an object, and does not report a path inside a group of settings of two crates.
 pub(crate) fn misplaced(node: &Value, tree: &Value) -> Option<KeyPath> {
     if !takes(node, tree) {
         return Some(KeyPath::default());
@@ -108,7 +107,7 @@ pub(crate) fn misplaced(node: &Value, tree: &Value) -> Option<KeyPath> {
     })
 }
 
-/// Returns true when a value may stand where a schema holds; what it contains is not looked at.
+/// Returns true when a value has a type that the schema allows; its contents are not checked.
 fn takes(node: &Value, value: &Value) -> bool {
     if is_anything(node) {
         return true;
@@ -155,14 +154,14 @@ pub(crate) fn members(schema: &Value, path: &KeyPath) -> Vec<String> {
     find(schema, path).map_or_else(Vec::new, |node| of(&node))
 }
 
-/// Returns in words what may stand where a schema holds.
+/// Describes the allowed values of a schema.
 pub(crate) fn allowed(node: &Value) -> String {
     let mut found = Allowed::default();
     found.collect(node);
     found.words()
 }
 
-/// What is allowed somewhere, in words.
+/// The allowed values of a setting, as text.
 #[derive(Default)]
 struct Allowed {
     /// Values, written as JSON.

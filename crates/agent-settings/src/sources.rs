@@ -1,4 +1,4 @@
-//! Where settings come from: the layers, and the files that are looked at.
+//! The sources of settings: the layers, and the files that are read.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::SettingsError;
 
 /// The folder of a project's settings.
 pub const PROJECT_FOLDER: &str = ".agent-cli";
-/// What the variables that set something begin with.
+/// The prefix of environment variables that set a value.
 pub const VARIABLE_PREFIX: &str = "AGENT_CLI__";
 /// The variable that names the folder of the global settings.
 pub const CONFIG_DIR_VARIABLE: &str = "AGENT_CLI_CONFIG_DIR";
@@ -19,7 +19,7 @@ pub const CONFIG_DIR_VARIABLE: &str = "AGENT_CLI_CONFIG_DIR";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// What the program has built in.
+    /// The built-in defaults.
     Default,
     /// The user's file.
     Global,
@@ -50,7 +50,7 @@ impl Layer {
     }
 }
 
-/// Where the value of a setting comes from.
+/// The origin of a setting's value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Origin {
     /// The layer.
@@ -62,7 +62,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// What is built in.
+    /// The built-in default.
     pub const DEFAULT: Self = Self {
         layer: Layer::Default,
         source: None,
@@ -80,7 +80,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What became of a file that was looked for.
+/// The state of a file that was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileState {
@@ -97,16 +97,16 @@ pub enum FileState {
 pub struct SettingsFile {
     /// Its layer.
     pub layer: Layer,
-    /// Where it is, or would be.
+    /// The path where it is, or would be.
     pub path: PathBuf,
-    /// What became of it.
+    /// The state of the file.
     pub state: FileState,
 }
 
 /// Everything that settings are taken from. Nothing else is looked at.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// Where the search for the project's file begins.
+    /// The folder in which the search for the project's file begins.
     pub cwd: Option<PathBuf>,
     /// The user's home, where that search ends.
     pub home: Option<PathBuf>,
@@ -257,11 +257,11 @@ fn settings_file(folder: &Path, layer: Layer) -> SettingsFile {
     SettingsFile { layer, path, state }
 }
 
-/// Returns true when something stands there, be it a folder, a broken link or nothing that may be looked at.
+/// Returns true if the path exists: as a file, a folder, a broken link, or an entry that cannot be read.
 fn is_there(path: &Path) -> bool {
     match path.symlink_metadata() {
         Ok(_) => true,
-        // Who may not look into the folder cannot say that it is empty.
+        // A folder that cannot be read may contain the file.
         Err(error) => {
             error.kind() == std::io::ErrorKind::PermissionDenied
                 && path.parent().is_some_and(Path::is_dir)

@@ -220,7 +220,7 @@ fn the_project_is_found_from_inside_it() {
     assert_eq!(prompt("home/repo/src", "home").as_deref(), Some("in/repo"));
     assert_eq!(prompt("home/repo", "home").as_deref(), Some("in/repo"));
     assert_eq!(prompt("home", "home"), None);
-    // Who is not at home trusts nobody's parents, only the folder itself.
+    // Outside the home folder only the folder itself is trusted, not its parents.
     assert_eq!(prompt("config", "home"), None);
     assert_eq!(prompt("home", "config").as_deref(), Some("in/home"));
     place.write(
@@ -444,7 +444,7 @@ fn a_project_may_not_send_anything_elsewhere() {
     }
 }
 
-/// A list would be read as an object whose members stand in their order.
+/// serde would accept a list as an object with its members in order.
 #[test]
 fn a_list_is_no_object() {
     let said = |text: &str| Place::new().project(text).error();

@@ -22,7 +22,7 @@ const JSONC: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// What a part of the settings holds.
+/// A layer of settings as a tree.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tree {
     /// The values.
@@ -31,12 +31,12 @@ pub(crate) struct Tree {
     pub places: BTreeMap<KeyPath, Option<usize>>,
 }
 
-/// Why a text holds no settings.
+/// The reason why a text does not parse as settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// The line, from 1 on.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub reason: String,
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn merge(into: &mut Value, from: Value) {
 }
 
 struct Reader {
-    /// Where the lines end.
+    /// The offsets of the line ends, in bytes.
     ends: Vec<usize>,
     places: BTreeMap<KeyPath, Option<usize>>,
 }

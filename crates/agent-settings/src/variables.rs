@@ -6,7 +6,7 @@ use crate::keys::keys_of;
 use crate::path::KeyPath;
 use crate::sources::VARIABLE_PREFIX;
 
-/// What is allowed where a setting is on or off.
+/// The allowed values of a switch.
 const ON_OR_OFF: &str = "true or false";
 
 /// Returns what the variables set, in the order of their names: the name of the variable, the path of the setting, the
@@ -22,7 +22,7 @@ pub(crate) fn set_by(env: &[(String, String)]) -> Vec<(&str, KeyPath, Value)> {
     set
 }
 
-/// Returns the value that a text stands for: what [`loose`] says, but 1 and 0 switch on and off.
+/// Returns the value of a text, as [`loose`] does, but 1 and 0 are true and false for a switch.
 fn value(path: &KeyPath, text: &str) -> Value {
     let value = loose(text);
     let on = match value.as_u64() {
@@ -37,7 +37,7 @@ fn value(path: &KeyPath, text: &str) -> Value {
     }
 }
 
-/// Returns the value that a text on the command line stands for: JSON, or else the text itself.
+/// Returns the value of a text on the command line: JSON, or else the text itself.
 pub(crate) fn loose(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }

@@ -16,11 +16,11 @@ pub enum SyncPolicy {
     Always,
     /// At most once a second, and when the session is closed.
     Interval,
-    /// When the system likes.
+    /// The operating system decides.
     Never,
 }
 
-/// Why an append failed. The file has the bytes that it had before, unless they could not be taken back.
+/// The reason why an append failed. The file has its previous contents, unless they could not be restored.
 #[derive(Debug)]
 pub(crate) enum AppendError {
     /// The file is not as long as it was when it was read.
@@ -38,9 +38,9 @@ impl From<io::Error> for AppendError {
 /// Lines that are written and may not be on the disk yet, and their file.
 pub(crate) struct Written {
     file: Box<dyn AppendFile>,
-    /// Where they begin; further on than expected where another program wrote at the same time.
+    /// The offset of their beginning; larger than expected if another program wrote at the same time.
     pub(crate) start: u64,
-    /// Where they end.
+    /// The offset of their end.
     pub(crate) end: u64,
 }
 
@@ -70,7 +70,7 @@ impl Written {
                 written => break written?,
             }
         };
-        // The system appends in one step, so the position tells where the lines are, whoever else wrote.
+        // The system appends atomically, so the position shows where the lines are, even if other programs wrote.
         let end = file.position()?;
         let start = end.saturating_sub(count as u64);
         let mut written = Self { file, start, end };

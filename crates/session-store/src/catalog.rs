@@ -1,4 +1,4 @@
-//! Where sessions live: one folder for each working directory, and what is in them.
+//! The folders of sessions: one for each working directory.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -18,10 +18,10 @@ use crate::row::SessionRow;
 /// The variable that names the root of all sessions.
 pub const SESSION_DIR_VARIABLE: &str = "AGENT_CLI_SESSION_DIR";
 
-/// How much of a session is read to list it, in bytes.
+/// The number of bytes of a session that are read to list it.
 const BEGINNING: u64 = 256 * 1024;
 
-/// The most characters of a folder's name that tell the working directory.
+/// The number of characters of the working directory in a folder's name.
 const READABLE: usize = 56;
 
 /// Returns the folder or the address of the store that holds all sessions: `given`, else what the environment says,
@@ -175,7 +175,7 @@ fn list_folder(folder: &Path, rows: &mut Vec<SessionRow>) -> Result<(), StoreErr
         if path.extension().is_none_or(|end| end != "jsonl") {
             continue;
         }
-        // A session that somebody moves or removes while the list is made is not in it.
+        // A session that is moved or removed during the listing is left out.
         let row = match session_path(&path) {
             None => row_of(&path, |bytes| Some(decode_bytes(bytes).tree)),
             Some(session) if session.symlink_metadata().is_err() => {
@@ -200,12 +200,12 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     paths.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)
 }
 
-/// Returns what the beginning of a file tells of the session in it, `None` where it is none; `decode` reads it.
+/// Returns the list row from the beginning of a file, `None` if it is not a session; `decode` reads it.
 pub fn row_of(
     path: &Path,
     decode: impl FnOnce(Vec<u8>) -> Option<SessionTree>,
 ) -> Option<SessionRow> {
-    // Opening a pipe would wait for whoever writes to it.
+    // Opening a pipe would block until it has a writer.
     let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let file = File::open(path).ok()?;
     let mut beginning = Vec::new();
@@ -216,7 +216,7 @@ pub fn row_of(
         beginning.truncate(end.map_or(0, |end| end + 1));
     }
     let tree = decode(beginning)?;
-    // An unreadable pending file is for whoever opens the session.
+    // An unreadable pending file is reported when the session is opened.
     let held = read_pending(path).ok().flatten().map(|(held, ..)| held);
     let id = tree.header().map(|header| header.id.as_str());
     let held = held.filter(|held| id.is_some_and(|id| held.belongs_to(id)));

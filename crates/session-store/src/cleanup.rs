@@ -18,7 +18,7 @@ use crate::error::StoreError;
 use crate::lock::SessionLock;
 use crate::sidecars::OUTPUTS;
 
-/// Which outputs without a reference are removed.
+/// The unreferenced outputs that are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CleanupRule {
     /// Those that are at least this old.
@@ -30,9 +30,9 @@ pub struct CleanupRule {
 /// The whole output of one call, in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptOutput {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// How long it is.
+    /// Its size.
     pub bytes: u64,
     /// When it was last written.
     pub modified: SystemTime,
@@ -41,9 +41,9 @@ pub struct KeptOutput {
 /// A number of outputs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutputTotal {
-    /// How many.
+    /// The number of files.
     pub files: usize,
-    /// How long they are together.
+    /// Their total size.
     pub bytes: u64,
 }
 
@@ -54,11 +54,11 @@ impl OutputTotal {
     }
 }
 
-/// What a cleanup removes, and why it leaves the rest.
+/// The outputs that a cleanup removes, and why it leaves the rest.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Cleanup {
-    /// What it removes, the oldest first.
+    /// The outputs that it removes, the oldest first.
     pub unused: Vec<KeptOutput>,
     /// Left, because a session names them.
     pub referenced: OutputTotal,
@@ -115,7 +115,7 @@ pub fn remove_unused(
     Ok(found)
 }
 
-/// Finds what is unused; `is_locked` tells whether a program has a session open.
+/// Finds unused outputs; `is_locked` returns true if a program has a session open.
 fn survey(
     root: &Path,
     rule: CleanupRule,
@@ -188,10 +188,10 @@ fn session_of(folder: &Path) -> Option<PathBuf> {
     Some(folder.with_file_name(name))
 }
 
-/// How an output is named in an entry: by the random part of its name.
+/// The name of an output in an entry: the random part of its file name.
 type Name = [u8; 36];
 
-/// How the names of outputs end.
+/// The ending of output file names.
 const ENDING: &[u8] = b".txt";
 
 /// Returns the outputs in a folder. What has another name than `SOURCE-UUID.txt`, or is no file, is not ours.
@@ -224,7 +224,7 @@ fn name_of(file: &std::ffi::OsStr) -> Option<Name> {
     is_ours.then_some(*name)
 }
 
-/// How much of a session is searched in one piece, in bytes.
+/// The size of the pieces in which a session is searched, in bytes.
 const PIECE: u64 = 1024 * 1024;
 
 /// Returns which of the outputs the bytes of a file name.
@@ -234,7 +234,7 @@ fn names_in(file: &Path, outputs: &BTreeMap<Name, KeptOutput>) -> io::Result<Vec
     let mut names = Vec::new();
     let mut piece = Vec::new();
     loop {
-        // A name may stand across the end of a piece.
+        // A name may cross the end of a piece.
         let kept = size_of::<Name>() + ENDING.len() - 1;
         piece.drain(..piece.len().saturating_sub(kept));
         if file.by_ref().take(PIECE).read_to_end(&mut piece)? == 0 {

@@ -262,7 +262,7 @@ fn held<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The files of the system, until they are told to fail.
+/// The files of the system, until the test makes them fail.
 #[derive(Debug, Default)]
 pub(crate) struct FaultyFiles {
     /// How writes fail.

@@ -106,7 +106,7 @@ pub(crate) fn parent(store: &dyn SessionStore, id: &EntryId) -> Option<EntryId> 
     parent.map(|parent| EntryId::new(tree.id(parent)))
 }
 
-/// Checks that whoever opens the session now finds what the store has.
+/// Checks that opening the session now finds the entries of the store.
 pub(crate) async fn same_when_killed(backend: &dyn Backend, store: &dyn SessionStore) {
     let killed = backend.killed();
     let found = killed.catalog().find(store.id()).await.expect("found");

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What kind of failure a [`StoreError`] is.
+/// The kind of a [`StoreError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -17,18 +17,18 @@ pub enum ErrorKind {
     Cancelled,
 }
 
-/// Why a session cannot be read, written or found.
+/// The reason why a session cannot be read, written or found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Reading or writing failed.
     #[error("cannot {action} {}: {}", shown(.path), cause(action, .source, "write elsewhere"))]
     Io {
-        /// What was tried, as a verb.
+        /// The action that failed, as a verb.
         action: &'static str,
-        /// Where; `-` is standard input.
+        /// The path; `-` is standard input.
         path: PathBuf,
-        /// What the system reported.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
@@ -39,21 +39,21 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong and what to do.
         reason: String,
-        /// What else can be done.
+        /// Further advice.
         advice: Advice,
     },
     /// The request does not fit the session: an unknown entry, a name that is taken.
     #[error("{text}")]
     Usage {
-        /// What does not fit.
+        /// The text that does not fit.
         text: String,
-        /// What can be done.
+        /// The advice.
         advice: Advice,
     },
     /// Another program wrote to the session since it was read, so nothing was written.
     #[error("{}: {CHANGED}", shown(.path))]
     Conflict {
-        /// Where the session is.
+        /// The path of the session.
         path: PathBuf,
     },
     /// The store has a session of this id, so nothing was copied.
@@ -65,13 +65,13 @@ pub enum StoreError {
     /// Another program took the session over, so nothing was written and nothing will be.
     #[error("{}: {LEASE_LOST}", shown(.path))]
     LeaseLost {
-        /// Where the session is.
+        /// The path of the session.
         path: PathBuf,
     },
     /// The store cannot be used now. Nothing was written.
     #[error("{}: {reason}", shown(.path))]
     Unavailable {
-        /// Where the session or the store is.
+        /// The path of the session or the store.
         path: PathBuf,
         /// What is wrong and what to do.
         reason: String,
@@ -79,9 +79,9 @@ pub enum StoreError {
     /// The answer to a write was lost. The same write again, with the same ids, is written once.
     #[error("{}: {reason}; it is not known whether the last write was stored", shown(.path))]
     Unknown {
-        /// Where the session is.
+        /// The path of the session.
         path: PathBuf,
-        /// Why there is no answer.
+        /// The reason why there is no answer.
         reason: String,
     },
     /// The message cannot be written as an entry.
@@ -144,19 +144,19 @@ impl StoreError {
     }
 }
 
-/// Why a session is not written that is not what was read.
+/// The reason why a session that has changed since it was read is not written.
 pub const CHANGED: &str =
     "changed while it was open (another program wrote to it); run the command again";
 
-/// Why a session is not written that another program writes by now.
+/// The reason why a session that another program now writes is not written.
 pub const LEASE_LOST: &str =
     "another program took it over, so nothing more is written here; open it again to continue";
 
-/// What can be done about an error. Its text leaves that out: each program has commands of its own for it.
+/// Advice for an error. The text of the error leaves it out, because each program has its own commands for it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// What the text says.
+    /// No advice besides the text.
     #[default]
     None,
     /// Write a copy instead of changing what cannot be changed.

@@ -19,7 +19,7 @@ use crate::progress::ReadObserver;
 use crate::source::FileSource;
 use crate::stamp::{fresh_id, now};
 
-/// How much of a file is read in one call, in bytes.
+/// The number of bytes that one read takes.
 const BLOCK: usize = 512 * 1024;
 
 /// The newest version that this program knows.
@@ -39,11 +39,11 @@ enum Elsewhere {
 /// A session that was opened for reading. Nothing is locked and nothing is changed.
 #[derive(Debug)]
 pub struct SessionFile {
-    /// Where it is; `-` for standard input.
+    /// The path; `-` for standard input.
     pub path: PathBuf,
     /// The tree, and what was noticed.
     pub decoded: Decoded,
-    /// Where its bytes are, when not in the file at `path`.
+    /// The place of its bytes, if they are not in the file at `path`.
     elsewhere: Option<Elsewhere>,
     /// The checksum of all its bytes.
     pub(crate) checksum: crc32fast::Hasher,
@@ -276,7 +276,7 @@ pub fn readable_parent(
     }
 }
 
-/// Returns what the system tells of a path that must be a file.
+/// Returns the metadata of a path that must be a file.
 pub(crate) fn file_metadata(path: &Path) -> Result<std::fs::Metadata, StoreError> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
@@ -299,7 +299,7 @@ pub(crate) fn take_in(decoded: &mut Decoded, lines: &[String]) {
     decoded.ends_with_newline = true;
     for line in lines {
         decoded.lines += 1;
-        // What is no entry of the tree (a header, say) is in the session all the same.
+        // Lines that are not entries of the tree (a header, say) are kept too.
         let (start, number) = (decoded.bytes, decoded.lines);
         let _ = decoded.tree.append(line.as_bytes(), start, number);
         decoded.bytes += line.len() as u64 + 1;
@@ -369,8 +369,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Returns all that comes out of what is no regular file, unless its beginning is no session. Opening a pipe and reading
-/// from it may wait for ever; a user who cancels need not wait for it.
+/// Returns all bytes of a file that is not a regular one, unless they do not begin as a session. Opening a pipe and
+/// reading from it may block without limit; a user who cancels need not wait for it.
 ///
 /// # Errors
 /// Failed reads, and what the observer returns.
@@ -389,7 +389,7 @@ pub fn read_stream<R: Read>(
             }
             Ok(bytes)
         };
-        // Nobody receives it once the user has cancelled.
+        // The receiver is gone once the user has cancelled.
         let _ = sender.send(read());
     });
     let failed = |error| StoreError::io("read", path, error);

@@ -63,7 +63,7 @@ impl FileCatalog {
     /// keeping is said.
     ///
     /// # Errors
-    /// The path of the parent cannot be told.
+    /// The path of the parent cannot be determined.
     pub fn create_file(&self, new: NewSession) -> Result<FileStore, StoreError> {
         let folder = self.folder(&new.cwd);
         let header = header_now(new.cwd, parent_text(new.parent.as_ref())?);

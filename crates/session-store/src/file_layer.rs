@@ -41,7 +41,7 @@ impl AppendFile for File {
     }
 }
 
-/// What a file store writes through.
+/// The file system through which a file store writes.
 pub trait FileLayer: fmt::Debug + Send + Sync {
     /// Opens a file for appending. One that is `new` must not be there yet; only its owner may read it.
     fn open(&self, path: &Path, new: bool) -> io::Result<Box<dyn AppendFile>>;

@@ -25,7 +25,7 @@ use crate::writer::{SessionWriter, create_session};
 #[derive(Debug)]
 pub struct FileLog {
     place: Place,
-    /// What is not in the session's file.
+    /// The state that is not in the session's file.
     pending: Pending,
     locator: Locator,
     policy: SyncPolicy,
@@ -36,7 +36,7 @@ pub struct FileLog {
     files: Arc<dyn FileLayer>,
 }
 
-/// Where the entries are.
+/// The place of the entries.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// In memory and, once there is something worth it, in the pending file.
@@ -50,7 +50,7 @@ pub(crate) enum Place {
     /// In the session's file.
     Persisted {
         writer: Box<SessionWriter>,
-        /// How many entries this store did not append last: lines of others may be damaged.
+        /// The number of entries that this store did not append last: lines of other programs may be damaged.
         read: usize,
     },
 }
@@ -229,7 +229,7 @@ impl FileLog {
         if !self.pending.exists() || left > 0 && gone.is_empty() {
             return Ok(());
         }
-        // What another program waits with is not taken away, and what is taken away here must be safe there.
+        // Messages that wait in another program are not removed, and removed messages must be safe in this file.
         self.hold_lock()?;
         let holds_more = match &mut self.place {
             Place::Unpersisted {

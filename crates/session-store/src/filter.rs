@@ -1,4 +1,4 @@
-//! What every text passes before a store writes it.
+//! The filter for every text that a store writes.
 
 use std::fmt;
 

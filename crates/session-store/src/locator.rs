@@ -1,10 +1,10 @@
-//! Where a session is.
+//! The location of a session.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Where a session is, in the words of its catalog: only the catalog that gave it can open it.
+/// The location of a session in the form of its catalog: only the catalog that returned it can open it.
 ///
 /// The locators of the file catalog are paths; those of other stores begin with `SCHEME://`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

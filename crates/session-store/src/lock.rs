@@ -72,7 +72,7 @@ impl SessionLock {
         is_open.then_some(pid)
     }
 
-    /// Checks that the lock is still the file at its path. Where another file took its place, whoever locked that
+    /// Checks that the lock is still the file at its path. If another file replaced it, the program that locked that
     /// one may write `session` too.
     pub(crate) fn check(&self, session: &Path) -> Result<(), StoreError> {
         match same_file(&self.0.file, &self.0.path) {
@@ -91,7 +91,7 @@ impl SessionLock {
         Self::take_checked(session, same_file)
     }
 
-    /// Takes the lock; `is_ours` tells whether an open file is the one that has a name.
+    /// Takes the lock; `is_ours` returns true if an open file is still the one at the path.
     fn take_checked(
         session: &Path,
         is_ours: impl Fn(&File, &Path) -> io::Result<bool>,
@@ -129,7 +129,7 @@ impl SessionLock {
     }
 }
 
-/// How often a lock that somebody removes meanwhile is taken anew.
+/// The number of times a lock that is removed meanwhile is taken again.
 const ATTEMPTS: usize = 100;
 
 fn held_by_other(session: &Path, lock: &Path) -> StoreError {
@@ -157,8 +157,8 @@ fn canonical_unpersisted(session: &Path) -> Result<PathBuf, StoreError> {
     }
 }
 
-/// Refuses a file that only has the name of a lock: a link, a folder, or a file that holds anything but a
-/// process id. Writing a lock over it would destroy somebody's work.
+/// Refuses a file that only has the name of a lock: a link, a folder, or a file that holds anything but a process id.
+/// Writing a lock over it would destroy its contents.
 fn refuse_foreign(session: &Path, path: &Path) -> Result<(), StoreError> {
     let foreign = match path.symlink_metadata() {
         Err(_) => false,
@@ -210,8 +210,8 @@ fn is_same(_: &Metadata, _: &Metadata) -> bool {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file. Another file in
-        // its place is somebody else's.
+        // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file. Another file
+        // at its path belongs to another program.
         if same_file(&self.file, &self.path).is_ok_and(|same| same) {
             let _ = std::fs::remove_file(&self.path);
         }

@@ -1,4 +1,4 @@
-//! What every store shares: ids, stamping, the leaf and the queue, above a log that only keeps lines.
+//! The shared part of all stores: ids, stamping, the leaf and the queue, above a log that only keeps lines.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::queue::Queued;
 use crate::stamp::{fresh_id, stamped};
 use crate::traits::{Batch, LocalFiles, SessionStore, StoreFuture};
 
-/// How often a batch is written anew.
+/// The number of times a batch is written again.
 const ATTEMPTS: usize = 3;
 
-/// How much would be lost with lines.
+/// The importance of lines: the harm if they were lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// What every start writes.
+    /// Lines that every start writes.
     Start,
-    /// What must not be lost although no answer came.
+    /// Lines that must not be lost, although no answer came.
     Content,
     /// An answer of a model: with it, a session is persisted.
     Answer,
@@ -44,7 +44,7 @@ impl Weight {
 
 /// Keeps the lines of one session: what a new kind of store implements. [`Store`] makes a [`SessionStore`] of it.
 ///
-/// After an error lines may have been kept all the same: [`Store`] looks for them after [`SessionLog::refresh`].
+/// After an error lines may have been kept nevertheless: [`Store`] looks for them after [`SessionLog::refresh`].
 pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Returns the tree of all lines.
     fn tree(&self) -> &SessionTree;
@@ -97,11 +97,11 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
 pub struct Lines {
     /// The lines, without line feeds.
     pub lines: Vec<String>,
-    /// How much would be lost with them.
+    /// The importance of the lines.
     pub weight: Weight,
     /// The messages that wait no longer.
     pub sent: Vec<EntryId>,
-    /// How many messages wait on.
+    /// The number of messages that still wait.
     pub left: usize,
 }
 
@@ -334,7 +334,7 @@ impl<L: SessionLog + 'static> SessionStore for Store<L> {
         Box::pin(async move {
             if !self.log.is_persisted() {
                 self.log.persist().await?;
-                // What is kept of its entries is in the session, so it does no harm where it cannot be removed.
+                // Its entries are in the session already, so it does no harm if it cannot be removed.
                 let _ = self.log.forget(&[], self.queue.len()).await;
             }
             Ok(())

@@ -45,7 +45,7 @@ pub struct MemoryLog {
 /// The sessions of a catalog.
 pub(crate) type Sessions = Arc<Mutex<BTreeMap<Locator, Kept>>>;
 
-/// What a catalog keeps of a session.
+/// The state of a session in a catalog.
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub(crate) log: InMemoryLog,

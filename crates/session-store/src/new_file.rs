@@ -102,8 +102,8 @@ pub struct NewFile {
 }
 
 impl NewFile {
-    /// Writes `contents`, a newline where one is missing, and `lines` to a file that will become `path`. It may be
-    /// read by whoever may read the file that it copies, and otherwise by its owner alone.
+    /// Writes `contents`, a newline if one is missing, and `lines` to a file that will become `path`. Its permissions
+    /// are those of the file that it copies; otherwise only its owner may read it.
     ///
     /// # Errors
     /// A file that has the name, and failed writes.
@@ -184,7 +184,7 @@ impl NewFile {
     }
 }
 
-/// How the names of temporary files begin.
+/// The prefix of the names of temporary files.
 const PREFIX: &str = ".agent-cli-new-";
 
 /// The age from which on a temporary file is one of a program that was killed.
@@ -209,7 +209,7 @@ fn remove_abandoned(folder: &Path) {
         let found = found.filter(std::fs::Metadata::is_file);
         let age = found.and_then(|found| found.modified().ok()?.elapsed().ok());
         if age.is_some_and(|age| age > ABANDONED) {
-            // What cannot be removed stays.
+            // Files that cannot be removed stay.
             let _ = std::fs::remove_file(entry.path());
         }
     }

@@ -1,8 +1,8 @@
 //! The pending file: what was typed and is not in the session's file yet.
 //!
-//! JSON lines next to the session, for its owner alone, only ever appended to and removed as a whole. Of an
-//! unpersisted session it holds the header and the entries as well. A line that was cut off counts for nothing:
-//! whoever wrote it was never told that it is safe.
+//! JSON lines next to the session, readable by its owner only, only ever appended to and removed as a whole. For an
+//! unpersisted session it holds the header and the entries as well. A line that was cut off is ignored: its writer
+//! never got the confirmation that it is safe.
 
 use std::fs::{DirBuilder, Metadata};
 use std::io;
@@ -23,7 +23,7 @@ use crate::queue::Queued;
 use crate::sidecars::PENDING;
 pub use crate::sidecars::pending_path;
 
-/// How the names of sessions end that this program makes.
+/// The ending of the names of sessions that this program makes.
 const SESSION_ENDING: &str = ".jsonl";
 
 /// A line of a pending file that is no line of a session.
@@ -50,7 +50,7 @@ pub fn session_path(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(format!("{stem}{SESSION_ENDING}")))
 }
 
-/// What a pending file says.
+/// The contents of a pending file.
 #[derive(Debug)]
 pub struct Held {
     /// The header and the entries of a session that was unpersisted when they were written.

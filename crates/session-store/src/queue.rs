@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use session_model::{Block, Content, EntryDraft, EntryId, ImageBlock};
 
-/// What the user sends: a text, and images that follow it.
+/// A message of the user: a text, and images that follow it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Prompt {
     /// The text.
@@ -41,12 +41,12 @@ impl From<&str> for Prompt {
 pub struct Queued {
     /// The id that its entry will have.
     pub id: EntryId,
-    /// What the user typed.
+    /// The text that the user typed.
     pub text: String,
     /// The images that follow the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<PromptImage>,
-    /// When it goes out.
+    /// When it is sent.
     pub delivery: Delivery,
 }
 
@@ -64,7 +64,7 @@ impl Queued {
     }
 }
 
-/// When a message that waits goes out.
+/// When a waiting message is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
@@ -72,7 +72,7 @@ pub enum Delivery {
     Prompt,
     /// Into the turn that runs, after the tools that run.
     Steer,
-    /// When the turn that runs is done.
+    /// When the running turn is done.
     FollowUp,
 }
 
@@ -90,7 +90,7 @@ impl Delivery {
 /// An entry to append: a draft, with an id of its own where one was given out before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEntry {
-    /// What it says.
+    /// The contents of the message.
     pub draft: EntryDraft,
     /// Its id; `None` lets the store choose one.
     pub id: Option<EntryId>,

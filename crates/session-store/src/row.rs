@@ -1,4 +1,4 @@
-//! Lists of sessions: what they tell of each, and their pages.
+//! Lists of sessions: their rows and pages.
 
 use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp};
 
@@ -6,36 +6,36 @@ use crate::file::NEWEST_VERSION;
 use crate::locator::Locator;
 use crate::queue::Queued;
 
-/// What a list tells of a session.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Where it is.
+    /// Its location.
     pub locator: Locator,
     /// Its id.
     pub id: String,
     /// The folder that it works in.
     pub cwd: String,
-    /// When it began, if its header says so.
+    /// The start time, if the header contains it.
     pub started: Option<Timestamp>,
-    /// When it was last written.
+    /// The time of the last write.
     pub modified: Timestamp,
-    /// How long it is, in bytes.
+    /// Its size in bytes.
     pub bytes: u64,
     /// The name that was given to it in its beginning.
     pub name: Option<String>,
-    /// What the user said first.
+    /// The user's first message.
     pub first_prompt: Option<String>,
     /// A program that is running has it open.
     pub locked: bool,
     /// False when there was no answer yet, so that only a list finds it.
     pub persisted: bool,
-    /// How many messages wait to be sent.
+    /// The number of messages that wait to be sent.
     pub pending: usize,
 }
 
 impl SessionRow {
-    /// Returns what the header and the entries of a session tell, for one that nobody has open and nothing waits for;
-    /// `None` where it has no header that this program knows.
+    /// Returns the row for the header and the entries of a session that no program has open and without waiting
+    /// messages; `None` without a header that this program knows.
     pub fn of(
         locator: Locator,
         tree: &SessionTree,
@@ -72,7 +72,7 @@ impl SessionRow {
     }
 }
 
-/// Which sessions a list has.
+/// The sessions to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Query<'a> {
     /// Those that work in this folder; `None` is all.
@@ -88,7 +88,7 @@ pub struct Query<'a> {
 pub struct Page {
     /// The sessions.
     pub rows: Vec<SessionRow>,
-    /// Where the next page begins; `None` when this is the last.
+    /// The beginning of the next page; `None` when this is the last.
     pub next: Option<String>,
 }
 

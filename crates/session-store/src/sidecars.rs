@@ -1,7 +1,7 @@
-//! The files that stand next to a session and belong to it: what waits, the lock, and the outputs that were cut.
+//! The files next to a session that belong to it: waiting messages, the lock, and the outputs that were cut.
 //!
-//! Whoever writes one of them speaks in the user's name, or lets a second writer in. So tools leave them alone by their
-//! names, those of every session.
+//! A program that writes one of them could send messages in the user's name, or let a second writer in. So tools refuse
+//! such names, those of every session.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// How the name of the file of what waits ends, in the place of the session's own ending.
+/// The ending of the file of waiting messages; it replaces the session's own ending.
 pub(crate) const PENDING: &str = ".pending.jsonl";
 
-/// How the name of the lock ends, behind the name of the session.
+/// The suffix of the lock, after the name of the session.
 const LOCK: &str = ".lock";
 
-/// How the name of the folder of cut outputs ends, behind the name of the session.
+/// The suffix of the folder of cut outputs, after the name of the session.
 pub(crate) const OUTPUTS: &str = ".outputs";
 
 /// Returns where the pending file of `session` is.
@@ -60,7 +60,7 @@ pub fn is_sidecar(path: &Path) -> bool {
         let Some(name) = at.file_name().and_then(|name| name.to_str()) else {
             return false;
         };
-        // Some file systems do not tell upper case from lower.
+        // Some file systems ignore case.
         let small = name.to_ascii_lowercase();
         small.ends_with(PENDING)
             || [LOCK, OUTPUTS].iter().any(|end| {
@@ -86,12 +86,12 @@ pub fn holds_outputs(folder: &Path, cwd: &Path) -> bool {
     })
 }
 
-/// Returns whether a regular file begins as a session does, whatever its name.
+/// Returns true if a regular file begins as a session does; its name does not matter.
 fn is_session(path: &Path) -> bool {
     header(path).is_some()
 }
 
-/// Returns the header of a session, whatever its name.
+/// Returns the header of a session; the name of the file does not matter.
 fn header(path: &Path) -> Option<Value> {
     let is_file = path.metadata().is_ok_and(|found| found.is_file());
     let file = is_file.then(|| File::open(path).ok()).flatten()?;

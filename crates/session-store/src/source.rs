@@ -1,4 +1,4 @@
-//! Bodies of entries from a file, read where they stand.
+//! Bodies of entries, read from the file when they are needed.
 
 use std::borrow::Cow;
 use std::fs::File;

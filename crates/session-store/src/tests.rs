@@ -318,7 +318,7 @@ fn persisting_never_writes_over_a_file() {
         (said(&store), store.is_persisted()),
         (vec!["user: hello".to_owned()], false)
     );
-    // It is locked all the same, and goes on as if nothing had been.
+    // It is locked nevertheless, and continues as if nothing had happened.
     assert!(Live::open(&path).is_err());
     store.append(vec![answer("hi")]).expect("appended");
     assert_eq!(said(&store), ["user: hello", "assistant: hi"]);
@@ -390,8 +390,7 @@ fn a_crash_at_any_step_of_persisting_loses_nothing_and_sends_nothing_twice() {
     assert_eq!(files(folder.path()).keys().collect::<Vec<_>>(), [&name]);
 }
 
-/// Runs `act` on what is left of a pending file after each of its bytes, with the messages and the texts that
-/// whole lines of it tell.
+/// Runs `act` on a pending file cut off after each of its bytes, with the messages and the texts of its complete lines.
 fn check_every_byte_of_pending(
     files: &BTreeMap<String, Vec<u8>>,
     name: &str,
@@ -602,7 +601,7 @@ fn a_fork_copies_the_lines_of_the_path() {
     let folder = place();
     let source = folder.path().join("s.jsonl");
     let mut text = test_support::session("u:5 a:5 u:6 a:7 ^e2 u:8 a:9");
-    // Lines keep their spelling, whatever it is.
+    // Lines stay byte for byte as they were.
     text = text
         .replace("\"e2\",", "\"e2\", ")
         .replace("\"id\":\"e1\"", "\"id\" :\"e1\",\"own\":1.50");
@@ -745,7 +744,7 @@ fn f3_a_lock_that_was_replaced_stops_its_holder() {
         .expect("written");
     let path = first.path().to_owned();
     let lock = crate::SessionLock::path_for(&path);
-    // Other content of the same file lets nobody in.
+    // Other content of the same file does not admit a second writer.
     std::fs::write(&lock, "1").expect("written");
     Live::open(&path).expect_err("it is locked");
     first.append(vec![user("more")]).expect("still the holder");
@@ -928,7 +927,7 @@ fn f12_waiting_for_a_pipe_can_be_cancelled() {
     assert!(matches!(read, Err(StoreError::Cancelled)));
     let refused = Live::open(&pipe).expect_err("it cannot be appended to");
     assert!(refused.to_string().contains("no regular file"), "{refused}");
-    // Whoever writes to it is read to the end.
+    // Reads all that the writer of the pipe sends.
     let writer = std::thread::spawn({
         let pipe = pipe.clone();
         move || std::fs::write(pipe, test_support::session("u:5 a:5"))

@@ -21,7 +21,7 @@ use crate::row::{Page, Query, SessionRow};
 /// A future that a trait returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a write of a store comes to.
+/// The result of a write of a store.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// A session that is open for writing: it grows entry by entry, and keeps the messages that wait.
@@ -163,7 +163,8 @@ pub struct Batch {
     /// The entries, each the parent of the next. One without an id gets one, so it may be there twice when it is written
     /// again after [`StoreError::Unknown`].
     pub entries: Vec<NewEntry>,
-    /// How many entries the session has; [`StoreError::Conflict`] where others wrote meanwhile. `None` accepts that.
+    /// The number of entries in the session; [`StoreError::Conflict`] if other programs wrote meanwhile. `None` accepts
+    /// that.
     pub expected: Option<usize>,
 }
 
@@ -195,7 +196,7 @@ pub async fn move_queue(
     Ok(())
 }
 
-/// What a new session begins with.
+/// The beginning of a new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
     /// The folder that it works in.
@@ -209,7 +210,7 @@ pub struct NewSession {
 pub struct ForkSource<'a> {
     /// Its tree.
     pub tree: &'a SessionTree,
-    /// Where it is.
+    /// Its location.
     pub locator: Option<&'a Locator>,
 }
 
@@ -219,7 +220,7 @@ pub type Carry = fn(&SessionPath<'_>, &SessionPath<'_>) -> Vec<NewEntry>;
 /// An open session of any catalog.
 pub type OpenSession = Box<dyn SessionStore>;
 
-/// Where sessions are made, found and removed.
+/// Creates, finds and removes sessions.
 pub trait SessionCatalog: fmt::Debug + Send + Sync {
     /// Returns a new session. Others find it once something is worth keeping.
     fn create(&self, new: NewSession) -> StoreFuture<'_, OpenSession>;

@@ -14,7 +14,7 @@ use crate::lock::SessionLock;
 use crate::new_file::NewFile;
 use crate::progress::ReadObserver;
 
-/// Why `-` and `--in-place` do not go together.
+/// The error for `-` with `--in-place`.
 pub const STDIN_IN_PLACE: &str = "standard input cannot be changed in place";
 
 /// A session that was opened for writing: locked from before it was read until this is dropped.
@@ -66,7 +66,7 @@ impl SessionWriter {
         }
     }
 
-    /// Checks that nobody else may hold the lock by now.
+    /// Checks that no other program can hold the lock by now.
     pub(crate) fn check_lock(&self) -> Result<(), StoreError> {
         self.lock.check(&self.session.path)
     }
@@ -175,7 +175,7 @@ impl SessionWriter {
     }
 }
 
-/// How often an append tries anew when other programs write at the same time.
+/// The number of times an append tries again when other programs write at the same time.
 const ATTEMPTS: usize = 8;
 
 /// Returns whether a line ends where lines were written.
@@ -213,5 +213,5 @@ pub(crate) fn create_session(
     Ok(session)
 }
 
-/// Why a new session is not written where a file stands.
+/// The reason why a new session is not written over an existing file.
 pub(crate) const TAKEN: &str = "exists already and is never written over; choose another name";

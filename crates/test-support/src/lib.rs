@@ -1,6 +1,6 @@
-//! For tests: a text notation for sessions, proptest strategies that generate them, and a model server
-//! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]); a model that
-//! says a key in pieces ([`split_key`]); long generated sessions ([`transcript`]); programs in a pseudo terminal ([`pty`]).
+//! For tests: a text notation for sessions, proptest strategies that generate them, and a model server with scripted
+//! faults ([`FaultServer`], with well-formed answers to start from in [`streams`]); a model that says a key in pieces
+//! ([`split_key`]); long generated sessions ([`transcript`]); programs in a pseudo terminal ([`pty`]).
 //!
 //! The notation is a list of items separated by spaces; `|` only helps the eye.
 //! Each item becomes an entry whose parent is the item before it.

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 
-/// How long something is waited for that should come in a moment.
+/// The time limit for output that is expected immediately.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long a key is given to show something before it is pressed again.
+/// How long a key may take to show an effect before it is pressed again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// How long a screen stays as it is before it is taken as complete.
+/// How long a screen must stay unchanged to count as complete.
 const QUIET: Duration = Duration::from_millis(600);
 
 /// A terminal as most people have one.
@@ -43,7 +43,7 @@ pub struct Pty {
     terminal: Box<dyn MasterPty + Send>,
 }
 
-/// What the terminal shows.
+/// The contents of the terminal.
 struct Screen {
     parser: vt100::Parser,
     raw: Vec<u8>,

@@ -55,7 +55,7 @@ pub fn splitting_server(key: &str) -> FaultServer {
     })
 }
 
-/// Adds the strings of a document to what stood at the same places of those before.
+/// Appends the strings of a document to those at the same path of earlier documents.
 fn add(at: &str, value: &Value, texts: &mut BTreeMap<String, String>) {
     match value {
         Value::String(text) => texts.entry(at.to_owned()).or_default().push_str(text),
@@ -73,8 +73,8 @@ fn add(at: &str, value: &Value, texts: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Returns all that a file or a stream of JSON lines tells whoever puts its pieces together: itself, and the strings at
-/// each place of its lines; those of a record's bodies as well.
+/// Returns a file or a stream of JSON lines, followed by the concatenated strings at each path of its lines, as a
+/// reader could put them together; also those of a record's bodies.
 pub fn concatenated(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let mut texts = BTreeMap::new();

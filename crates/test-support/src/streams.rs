@@ -1,4 +1,4 @@
-//! Well-formed streamed answers on each wire, as the services give them: the ground that faults are put on.
+//! Well-formed streamed answers in each protocol, as the services send them: the basis for faults.
 //!
 //! Every event is a chunk of its own, so [`Reply::cut`] breaks off between events; after
 //! [`Reply::dripped`] it breaks off inside them.

@@ -174,7 +174,7 @@ impl Writer {
     }
 }
 
-/// Returns the spelling of a time within one month, which is all that is needed.
+/// Returns the text form of a time within one month, which is sufficient here.
 fn stamp(millis: u64) -> String {
     let seconds = millis / 1000 - 1_780_000_000;
     let (day, rest) = (seconds / 86_400 % 28 + 1, seconds % 86_400);
@@ -190,7 +190,7 @@ pub fn transcript(seed: u64, bytes: usize) -> Vec<String> {
     lines
 }
 
-/// Returns lines of turns of about so many bytes under a leaf; `round` tells their ids from others.
+/// Returns lines of turns of about `bytes` bytes under a leaf; `round` makes their ids unique.
 pub fn turns(seed: u64, round: u64, leaf: Option<&str>, bytes: usize) -> Vec<String> {
     let mut writer = Writer {
         rng: Rng::new(seed.wrapping_mul(1_000) + round),

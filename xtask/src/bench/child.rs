@@ -33,7 +33,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Returns the most memory that was resident, where the system tells.
+/// Returns the peak of resident memory, if the system reports it.
 pub fn peak_kilobytes(pid: impl std::fmt::Display) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let mut lines = status.lines();

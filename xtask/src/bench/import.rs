@@ -23,7 +23,7 @@ const START: i64 = 1_767_225_600_000;
 /// A word that most entries have, and one that none has.
 const WORDS: [&str; 2] = ["offset", "giraffe"];
 
-/// What is measured: a file, its megabytes, how the program is called, and the goal in milliseconds.
+/// The measurements: a file, its megabytes, the arguments of the program, and the goal in milliseconds.
 const MEASURES: [(&str, usize, &str, u32); 12] = [
     ("codex-plain", 1_000, "inspect", 2_000),
     ("codex-plain", 1_000, "recall offset", 2_000),

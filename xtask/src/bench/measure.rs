@@ -14,10 +14,10 @@ use super::child::peak_kilobytes;
 use super::table::{cell, megabytes, millis, quotient};
 use crate::run::{Outcome, output, root, without_settings};
 
-/// How often it is looked what memory a process has needed.
+/// The interval at which a process's memory is read.
 const WATCH: Duration = Duration::from_millis(2);
 
-/// What is run.
+/// The programs to run.
 pub struct Programs {
     /// The program of this project.
     pub agent_cli: PathBuf,
@@ -27,10 +27,10 @@ pub struct Programs {
     pub pi: Option<PathBuf>,
 }
 
-/// What one process said.
+/// The result of one process.
 #[derive(Clone, Copy)]
 pub struct Sample {
-    /// How long it took.
+    /// The duration.
     pub nanoseconds: u64,
     /// The most memory that was resident, where it is known.
     pub peak_kilobytes: Option<u64>,
@@ -39,11 +39,11 @@ pub struct Sample {
 
 /// One line of the table.
 pub struct Row {
-    /// How many entries the session has.
+    /// The number of entries in the session.
     pub entries: usize,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// What was measured.
+    /// The name of the measurement.
     pub label: &'static str,
     /// This project's samples.
     pub ours: Vec<Sample>,
@@ -83,7 +83,7 @@ impl Row {
     }
 }
 
-/// What is measured, in the order of the table.
+/// The measurements, in the order of the table.
 const MEASURES: [Measure; 7] = [
     Measure::new("newline scan", "scan", None, false),
     Measure::new("open", "open", Some("open"), true),
@@ -173,7 +173,7 @@ pub fn measure_size(
     Ok(rows)
 }
 
-/// What both did must be the same thing.
+/// Both programs must give the same result.
 fn check_answers(rows: &[Row]) -> Outcome {
     for row in rows {
         let answers = row.ours.iter().chain(&row.pi);
@@ -261,7 +261,7 @@ pub fn whole(command: &mut Command, requests: &[Value]) -> Outcome<Sample> {
     let started = Instant::now();
     let mut child = command.spawn().map_err(failed)?;
     let pid = child.id();
-    // What a process has needed is told as long as it runs.
+    // The peak memory of a process can be read only while it runs.
     let watch = thread::spawn(move || {
         let peaks = iter::from_fn(|| peak_kilobytes(pid));
         peaks.inspect(|_| thread::sleep(WATCH)).last()
@@ -346,7 +346,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is in the build folder and is overwritten next time.
+        // A file that stays is in the build folder and is overwritten next time.
         let _ = std::fs::remove_file(&self.path);
     }
 }

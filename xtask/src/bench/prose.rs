@@ -37,11 +37,11 @@ impl Pool {
 
 /// Everything that sessions are filled with.
 pub struct Pools {
-    /// What people and models write.
+    /// Text of people and models.
     pub prose: Pool,
-    /// What is read and written.
+    /// Code that is read and written.
     pub code: Pool,
-    /// What commands print.
+    /// Output of commands.
     pub log: Pool,
     paths: Vec<String>,
 }

@@ -13,7 +13,7 @@ const GENERATION: u32 = 2;
 /// A compaction comes after so many bytes of turns: about 170k tokens.
 const COMPACT_AFTER: usize = 600_000;
 
-/// What a compaction keeps at least, in bytes: about 20k tokens.
+/// The least that a compaction keeps, in bytes: about 20k tokens.
 const KEEP: usize = 70_000;
 
 /// The last compaction comes so many entries before the end, so that contexts of all sizes are alike.

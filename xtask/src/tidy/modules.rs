@@ -16,7 +16,7 @@ pub fn imports(sources: &[Source]) -> Imports {
         .iter()
         .filter_map(|source| source.modules.first())
         .collect();
-    // What `lib.rs` exports of a module can be named without it.
+    // Items that `lib.rs` exports from a module can be named without it.
     let mut exported: BTreeMap<String, String> = BTreeMap::new();
     for source in sources.iter().filter(|source| source.modules.is_empty()) {
         for mut path in paths(&source.tokens) {
@@ -119,7 +119,7 @@ fn gather(tokens: &TokenStream, prefix: &[String], found: &mut Vec<Vec<String>>)
                 last_was_name = true;
             }
             TokenTree::Group(group) => {
-                // Behind `::` stands the rest of a `use`, otherwise something of its own.
+                // After `::` come braces of a `use`, otherwise a new block.
                 let inner = if colons == 2 {
                     path.clone()
                 } else {

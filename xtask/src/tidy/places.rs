@@ -1,4 +1,4 @@
-//! What the report measures and the checks count: sizes, import cycles and words to avoid, of each crate and of the docs.
+//! Measures of the report and the checks: sizes, import cycles and words to avoid, of each crate and of the docs.
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use super::files_below;
 use crate::run::{Outcome, read, root};
 
-/// What counts as product code, for the report.
+/// The definition of product code, for the report.
 pub const RULE: &str = "lines of .rs files below src/, without files under tests/ or examples/, tests.rs, tests_*.rs, \
                         *_tests.rs and modules under #[cfg(test)]";
 

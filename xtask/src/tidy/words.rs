@@ -55,7 +55,7 @@ pub fn in_code(sources: &[Source]) -> Vec<Hit> {
 pub fn in_docs() -> Outcome<Vec<Hit>> {
     let mut hits = Vec::new();
     for path in files_below(&root(), "md")? {
-        // Sentences go on across lines.
+        // Sentences continue across lines.
         let text = read(&path)?
             .split_whitespace()
             .collect::<Vec<_>>()

@@ -4,7 +4,7 @@ use llm_providers::{HttpProvider, Platform, ProviderInfo};
 
 use super::ModelsError;
 
-/// Returns the provider with what its cloud needs; `has_key` tells whether a token is given in place of credentials.
+/// Returns the provider with the access that its cloud needs; `has_key` is true if a token replaces credentials.
 pub(super) fn with_access(
     provider: HttpProvider,
     info: &ProviderInfo,

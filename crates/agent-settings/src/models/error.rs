@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use llm_catalog::CatalogError;
 use llm_providers::ProviderError;
 
-/// Why nobody can be asked.
+/// The reason why no model can be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelsError {
@@ -38,11 +38,11 @@ pub enum ModelsError {
     /// Reading or writing failed.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was tried, as a verb.
+        /// The action that failed, as a verb.
         action: &'static str,
-        /// Where.
+        /// The path of the file.
         path: PathBuf,
-        /// What the system reported.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },

@@ -45,8 +45,8 @@ pub async fn refresh(
     Ok(listed.len())
 }
 
-/// Returns the catalog in use: the built-in one, with what providers have answered, as the settings change it. `note` is
-/// told of a file of answers that cannot be used; it is left out.
+/// Returns the catalog in use: the built-in one, with the model lists of providers, changed by the settings. `note` is
+/// called for a stored list that cannot be used; it is left out.
 ///
 /// # Errors
 /// [`ModelsError::Invalid`] with the setting that cannot be used.

@@ -29,7 +29,7 @@ pub fn live_models(
     let http = http_client(settings, record)?;
     let model = name.to_owned();
     let main = catalog.resolve(&Selection { model, ..given })?;
-    // Where no model is set for summaries, whoever answers writes them.
+    // If no model is set for summaries, the model of the session writes them.
     let own = settings.compaction.session.model.is_none();
     let own_summarizers = |resolved: &Resolved| match own {
         true => candidates(

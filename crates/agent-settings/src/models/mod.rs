@@ -27,7 +27,7 @@ pub use live::live_models;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum NativeChoice {
-    /// What the model is known to have, if compaction.remoteEnabled.
+    /// The form that the model is known to have, if compaction.remoteEnabled.
     #[default]
     Auto,
     /// None.

@@ -1,4 +1,4 @@
-//! Which folder is whose, and what a list tells of it.
+//! The folder of each working directory, and the contents of a list.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -9,7 +9,7 @@ use super::{Chunk, End, Received, Reply, Shared};
 /// Below this a wait is a plain sleep: time limits of sockets are too coarse for it.
 const SHORT: Duration = Duration::from_millis(10);
 
-/// Why a reply was not carried out to its end: the client went away, or the server is being stopped.
+/// The reason why a reply was not completed: the client disconnected, or the server is being stopped.
 struct Gone;
 
 impl From<io::Error> for Gone {

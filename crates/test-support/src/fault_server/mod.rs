@@ -28,7 +28,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// Returns the first value of a header, whatever the case of its name.
+    /// Returns the first value of a header; its name is compared without case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -48,7 +48,7 @@ impl Received {
     }
 }
 
-/// What is said to the `n`th request, counted from 0.
+/// Returns the reply to the `n`th request, counted from 0.
 type Script = dyn Fn(usize, &Received) -> Reply + Send + Sync;
 
 #[derive(Default)]
@@ -177,7 +177,7 @@ impl FaultServer {
 impl Drop for FaultServer {
     fn drop(&mut self) {
         self.shared.stopping.store(true, Ordering::SeqCst);
-        // Whoever waits for a connection wakes up by one.
+        // A connection wakes the thread that accepts connections.
         drop(TcpStream::connect(self.address));
         if let Some(acceptor) = self.acceptor.take() {
             drop(acceptor.join());
@@ -236,7 +236,7 @@ impl Drop for AtEnd<'_> {
     }
 }
 
-/// Returns a URL at which nobody listens. Its port stays taken until the process ends, so that nobody will.
+/// Returns a URL at which no server listens. Its port stays reserved until the process ends.
 ///
 /// # Panics
 /// When loopback cannot be bound.

@@ -1,4 +1,4 @@
-//! What is done with a request.
+//! Replies to requests.
 
 use std::io::Write;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 
-/// What is done with one request.
+/// The reply to one request.
 #[derive(Debug, Clone)]
 pub enum Reply {
     /// A complete answer with its `content-length` (unless `headers` has one, right or wrong).
@@ -25,9 +25,9 @@ pub enum Reply {
         status: u16,
         /// Headers beside those of the transport.
         headers: Vec<(String, String)>,
-        /// What is written, one write and flush each.
+        /// The chunks, one write and flush each.
         chunks: Vec<Chunk>,
-        /// What comes after the last chunk.
+        /// The action after the last chunk.
         end: End,
     },
     /// A streamed answer of `bytes` bytes: `head`, then `piece` again and again, never held as a whole.
@@ -36,9 +36,9 @@ pub enum Reply {
         status: u16,
         /// Headers beside those of the transport.
         headers: Vec<(String, String)>,
-        /// How the body begins.
+        /// The beginning of the body.
         head: Vec<u8>,
-        /// What is repeated; cut short at the end.
+        /// The repeated part; cut short at the end.
         piece: Vec<u8>,
         /// The length of the body, `head` aside.
         bytes: u64,
@@ -56,9 +56,9 @@ pub enum Reply {
 /// A piece of a streamed answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// What is written.
+    /// The bytes to write.
     pub bytes: Vec<u8>,
-    /// How long it is waited before.
+    /// The delay before the write.
     pub delay: Duration,
 }
 
@@ -71,7 +71,7 @@ impl<T: Into<Vec<u8>>> From<T> for Chunk {
     }
 }
 
-/// What comes after the last chunk.
+/// The action after the last chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The proper end of the body.
