@@ -27,11 +27,11 @@ pub struct CutItem {
     pub omitted: bool,
     /// It is an answer of the model that a context edit took out.
     pub omitted_answer: bool,
-    /// What it replaces, if it is a context edit that replaces content.
+    /// The content that it replaces, if it is a context edit.
     pub replaces: Replaces,
 }
 
-/// What a context edit replaces.
+/// The content that a context edit replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Replaces {
     /// It is no such edit.
@@ -43,7 +43,7 @@ pub enum Replaces {
     Omitted(usize),
 }
 
-/// Where the kept range begins, as places among the entries of the context.
+/// The beginning of the kept range, as indices of the entries of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutPoint {
     /// Between two turns, or before the first one.
@@ -53,7 +53,7 @@ pub enum CutPoint {
     },
     /// Inside a turn: its beginning is summarized apart from what came before.
     SplitTurn {
-        /// Where the turn begins.
+        /// The index at which the turn begins.
         turn_start: usize,
         /// The first entry that stays verbatim.
         first_kept: usize,
@@ -205,7 +205,7 @@ pub fn find_cut_point(
     if rules.plain_split_test || items.get(at).is_some_and(|item| item.visible) {
         return Some(split_or_turn(items, start, at, at));
     }
-    // What was pulled in belongs to the visible entry that follows it.
+    // An entry that a context edit pulled in belongs to the visible entry that follows it.
     let visible = (at..items.len()).find(|place| items[*place].visible);
     match visible {
         Some(place) if items[place].turn_start => Some(CutPoint::Turn { first_kept: at }),

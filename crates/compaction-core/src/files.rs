@@ -1,4 +1,4 @@
-//! Which files the agent read and changed, from its tool calls and from earlier summaries.
+//! The files that the agent read and changed, from its tool calls and from earlier summaries.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
     (!path.is_empty()).then(|| (action, path.into_owned()))
 }
 
-/// Which calls count.
+/// The calls that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileCalls {
     /// Calls that did not fail, in the dialects of several agents; without a result only the newest count.
@@ -97,7 +97,8 @@ impl FileOps {
         self.add_first(&messages, messages.len(), which);
     }
 
-    /// Adds the calls that the first `count` of `messages` make; whether they failed, the others may tell.
+    /// Adds the calls that the first `count` of `messages` make; the results that show if they failed may be in the
+    /// others.
     pub(crate) fn add_first(&mut self, messages: &[&AgentMessage], count: usize, which: FileCalls) {
         let matched = match_calls(messages.iter().map(|message| CallEvent::from(*message)));
         let speaks = |message: &&AgentMessage| {
@@ -164,10 +165,9 @@ impl FileOps {
         by_recency(self.modified.iter())
     }
 
-    /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
-    /// of each list the `limit` touched last.
-    /// With a limit a path is one line that ends no tag, whatever is in it, and files with the same folder and ending share a line; pi does
-    /// none of that.
+    /// Returns the tags that name the files at the end of a summary, or nothing when there are none; of each list the
+    /// `limit` touched last. With a limit a path is always one line that ends no tag, and files with the same folder
+    /// and ending share a line; pi does none of that.
     pub fn tags(&self, limit: Option<usize>) -> String {
         let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {
             let more = limit.map_or(0, |limit| all.len().saturating_sub(limit));
@@ -222,7 +222,7 @@ fn by_folder(paths: &[String]) -> Vec<String> {
             lines.push(path.clone());
             continue;
         };
-        // The first one tells of all.
+        // The first one writes the line of all.
         let names = together.remove(&(folder.clone(), ending.clone()));
         match names.unwrap_or_default().as_slice() {
             [] => {}

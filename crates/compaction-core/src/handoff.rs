@@ -1,4 +1,4 @@
-//! Handoff: a document for a new session to continue from. Nothing is appended to the old one.
+//! Handoff: a document with which a new session continues. Nothing is appended to the old one.
 
 use session_model::{AgentMessage, SessionContext, SessionPath};
 
@@ -21,12 +21,12 @@ use session_model::tokens::TokenCount;
 /// The most that a document takes.
 const OUTPUT_CAP: TokenCount = TokenCount(8192);
 
-/// What decides a handoff, in addition to the context.
+/// The options of a handoff, in addition to the context.
 #[derive(Debug, Clone)]
 pub struct HandoffOptions {
     /// Bounds of serialization and the length of file lists are read from here.
     pub settings: CompactionSettings,
-    /// What the summarizer can take and give.
+    /// The limits of the summarizer.
     pub summarizer: SummarizerLimits,
     /// What the document should focus on.
     pub focus: Option<String>,
@@ -40,7 +40,7 @@ pub struct HandoffPlan {
     pub files: FileOps,
     /// The most that the document takes.
     pub max_output: TokenCount,
-    /// What follows the prose of a model.
+    /// The ledger after the prose of a model.
     pub ledger: LedgerBlock,
     outline: Outline,
     pin_budget: TokenCount,

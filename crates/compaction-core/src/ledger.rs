@@ -32,7 +32,7 @@ pub struct LedgerBlock {
     pub tokens: TokenCount,
     /// The most that it may take, pins aside.
     pub budget: TokenCount,
-    /// How much of what there was is shown.
+    /// The shown part of each kind.
     pub counts: OutlineCounts,
     /// The pinned entries in it.
     pub pinned: Vec<EntryId>,

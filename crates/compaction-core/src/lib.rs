@@ -31,10 +31,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! **Invariants.** Nothing here does I/O, reads a clock or draws random numbers:
-//! the same path and options give the same plan, and [`CompactionPlan::hash`]
-//! tells. A cut never parts a call from its result. What one compaction keeps,
-//! the next summarizes. A failed answer is an error, never a stored summary.
+//! **Invariants.** Nothing here does I/O, reads a clock or draws random numbers: the same path and options give the
+//! same plan, with the same [`CompactionPlan::hash`]. A cut never separates a call from its result. What one compaction
+//! keeps, the next summarizes. A failed answer is an error, never a stored summary.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]

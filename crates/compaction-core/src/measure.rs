@@ -1,4 +1,4 @@
-//! How large a context is: what was billed, what is estimated, and how far the two are apart.
+//! The size of a context: billed tokens, estimated tokens, and the difference of the two.
 
 use session_model::{AgentMessage, EntryKind, SessionContext, SessionPath, StopReason, Usage};
 
@@ -9,18 +9,19 @@ use session_model::tokens::{Chars4, TokenCount, TokenCounter};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Measure {
-    /// What decisions use: the larger of what was billed and what is estimated.
+    /// The size for decisions: the larger of the billed and the estimated one.
     pub tokens: TokenCount,
-    /// What sessions store and peers read: billed plus what follows in the measure of the pi family, else that measure of everything.
+    /// The size that sessions store and peers read: billed tokens plus the estimate (in the pi family's measure) of
+    /// what follows, else the estimate of everything.
     pub stored: TokenCount,
-    /// What was billed for the newest answer plus an estimate of what follows it; `None` when there is
-    /// no such answer, or when the context was edited or compacted after it.
+    /// The billed tokens of the newest answer plus an estimate of what follows it; `None` when there is no such answer,
+    /// or when the context was edited or compacted after it.
     pub billed: Option<TokenCount>,
     /// The local estimate of everything.
     pub estimated: TokenCount,
-    /// What was reported for the newest answer, where that cannot be true; see [`is_plausible`].
+    /// The reported tokens of the newest answer, if they cannot be true; see [`is_plausible`].
     pub implausible: Option<TokenCount>,
-    /// Billed tokens per estimated token, where two answers allow to tell; see [`adapted_keep`].
+    /// Billed tokens per estimated token, if two answers allow to compute it; see [`adapted_keep`].
     pub ratio: Option<f64>,
 }
 
@@ -97,7 +98,7 @@ pub fn adapted_keep(keep: TokenCount, ratio: Option<f64>) -> TokenCount {
     }
 }
 
-/// An answer whose billed tokens tell the size of the context at that point.
+/// An answer whose billed tokens give the size of the context at that point.
 #[derive(Debug, Clone, Copy)]
 struct BilledAnswer {
     /// Its place among the messages of the context.
@@ -111,7 +112,7 @@ impl BilledAnswer {
     }
 }
 
-/// How far billed and estimated tokens may be apart where the context holds the system prompt and the tools, and where
+/// The tolerated difference of billed and estimated tokens if the context holds the system prompt and the tools, and if
 /// it does not (sessions of other agents).
 const TOLERANCE: (TokenCount, TokenCount) = (TokenCount(4000), TokenCount(50_000));
 
@@ -158,7 +159,7 @@ fn billed_answers(
     answers
 }
 
-/// Returns what was billed for an answer, where that tells the size of the context: it did not end badly.
+/// Returns the billed usage of an answer, if it gives the size of the context: the answer did not fail.
 fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
     let AgentMessage::Assistant(answer) = message else {
         return None;

@@ -1,9 +1,9 @@
-//! What users pinned: entries with the label [`PIN_LABEL`], and texts of their own ([`PIN_ENTRY`]).
+//! The user's pins: entries with the label [`PIN_LABEL`], and texts of their own ([`PIN_ENTRY`]).
 //!
-//! **What counts.** Labels are read as the tree reads them, from the whole file: whatever branch they were set on, the
-//! newest on an entry counts. An entry is pinned while its label is `pin` and the path leads through it. A text of its
-//! own is pinned on every branch, from its entry on, until a label entry on it clears its label; any other label is
-//! only a name. So nothing that was pinned is lost by going back, and a peer that clears a label unpins.
+//! **Which pins count.** Labels are read as the tree reads them, from the whole file: the newest label of an entry
+//! counts, on any branch. An entry is pinned while its label is `pin` and it is on the path. A text of its own is
+//! pinned on every branch, from its entry on, until a label entry on it clears its label; any other label is only a
+//! name. So nothing that was pinned is lost by going back, and a peer that clears a label unpins.
 //!
 //! Bodies are read of labels, of `custom` entries and of what is pinned, and of nothing else.
 
@@ -32,7 +32,7 @@ pub const PIN_ENTRY: &str = "agent-cli/pin";
 
 const MODEL: &str = "model";
 
-/// What the heading of a pin takes with its id, and what naming those takes that have no room.
+/// The size of a pin's heading with its id, and of the names of pins that have no room.
 const HEADING: TokenCount = TokenCount(12);
 const LEFT_OUT: TokenCount = TokenCount(48);
 
@@ -47,10 +47,10 @@ pub struct Pin {
     pub by_model: bool,
 }
 
-/// What is to be pinned.
+/// The target of a new pin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PinTarget {
-    /// What this entry says.
+    /// The content of this entry.
     Entry(EntryId),
     /// A text of its own.
     Text(String),
@@ -65,7 +65,7 @@ pub struct Pins {
     pub pins: Vec<(Pin, TokenCount)>,
     /// The most that all of them may take.
     pub budget: TokenCount,
-    /// What stands around them in a summary.
+    /// The size of the text around the pins in a summary.
     around: TokenCount,
 }
 
@@ -76,13 +76,13 @@ pub struct NewPin {
     pub draft: EntryDraft,
     /// The entry that is pinned; none for a text, which has no entry yet.
     pub entry_id: Option<EntryId>,
-    /// What is kept.
+    /// The pinned text.
     pub text: String,
     /// Its tokens.
     pub tokens: TokenCount,
 }
 
-/// Why something is not pinned, or not unpinned.
+/// The reason why a pin cannot be added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PinError {
     /// There is no such entry, or there are several.
@@ -116,7 +116,7 @@ pub enum PinError {
         left: TokenCount,
         /// Tokens of all pins together, at most.
         budget: TokenCount,
-        /// What to do.
+        /// The advice.
         advice: String,
     },
 }
@@ -162,7 +162,7 @@ pub(crate) fn fitting(costs: &[TokenCount], room: TokenCount) -> Vec<bool> {
     costs.iter().map(&mut fits).collect()
 }
 
-/// Returns the pinned entries of a path that are not to be shortened where they stand: as many as fit `budget`.
+/// Returns the pinned entries of a path that are not shortened: as many as fit `budget`.
 pub(crate) fn pinned_entries(
     path: &SessionPath<'_>,
     budget: TokenCount,
@@ -202,8 +202,8 @@ fn labelled(
     pins
 }
 
-/// Returns what is appended to a copy of a path, or to a session that goes on from it, so that the same is pinned
-/// there: labels on other branches are not copied with a path.
+/// Returns the entries to append to a copy of a path, or to a session that continues from it, so that the same is
+/// pinned there: labels on other branches are not copied with a path.
 pub fn carry_pins(from: &SessionPath<'_>, to: &SessionPath<'_>) -> Vec<EntryDraft> {
     let (wanted, there) = (pins_of(from), pins_of(to));
     let has = |pins: &[Pin], id: &EntryId| pins.iter().any(|pin| pin.entry_id == *id);
@@ -234,7 +234,7 @@ fn of_kind(tree: &SessionTree, kind: EntryKind) -> impl Iterator<Item = EntryInd
         .filter(move |index| tree.kind(*index) == kind)
 }
 
-/// Returns, for every entry of the tree, whether the path leads through it.
+/// Returns, for every entry of the tree, true if it is on the path.
 fn on_path(path: &SessionPath<'_>) -> Vec<bool> {
     let mut on_path = vec![false; path.tree().len()];
     for index in path.entries() {
@@ -320,7 +320,7 @@ impl Pins {
                     return Err(PinError::Twice(pin.entry_id.clone()));
                 }
                 let pin = pin_at(tree, index).ok_or_else(|| PinError::NoText(id.clone()))?;
-                // A text that was unpinned is pinned again from wherever one stands.
+                // An unpinned text can be pinned again from any leaf.
                 if tree.kind(index) != EntryKind::Custom && !path.entries().contains(&index) {
                     return Err(PinError::Elsewhere(id.clone()));
                 }
@@ -407,7 +407,7 @@ fn label(target: &EntryId, label: Option<&str>) -> EntryDraft {
     })
 }
 
-/// Returns what stands around pins in a summary.
+/// Returns the size of the text around pins in a summary.
 fn frame_tokens(counter: &dyn TokenCounter) -> TokenCount {
     counter.text(&prompts::ledger(&prompts::ledger_lead(), ""))
 }

@@ -30,21 +30,21 @@ fixed_prompts! {
     compaction_short_summary = "compaction-short-summary.md";
     /// Returns the prompt for the summary of a branch.
     branch_summary = "branch-summary.md";
-    /// Returns the prompt for a document for a new session to continue from.
+    /// Returns the prompt for a document with which a new session continues.
     handoff_document = "handoff-document.md";
     /// Returns the prompt for a snapshot of everything, before files and images are brought back.
     state_snapshot = "state-snapshot.md";
     /// Returns the line with which an extractive summary begins.
     outline_lead = "outline-lead.md";
-    /// Returns the same for a session that goes on from another.
+    /// Returns the same for a session that continues from another.
     outline_lead_handoff = "outline-lead-handoff.md";
     /// Returns the line with which a ledger begins.
     ledger_lead = "ledger-lead.md";
-    /// Returns the same for a session that goes on from another.
+    /// Returns the same for a session that continues from another.
     ledger_lead_handoff = "ledger-lead-handoff.md";
     /// Returns the same for a branch that was left.
     ledger_lead_branch = "ledger-lead-branch.md";
-    /// Returns what stands before a branch summary.
+    /// Returns the text before a branch summary.
     branch_summary_preamble = "branch-summary-preamble.md";
 }
 

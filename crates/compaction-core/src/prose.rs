@@ -2,14 +2,14 @@
 
 use crate::files::without_file_tags;
 
-/// What ends a block.
+/// The end of a block.
 const CLOSE: &str = "</ledger>";
 
-/// How a block of ours begins, whatever it is for.
+/// The beginning of every ledger block.
 const OPENING: &str = "<ledger>\nKept by code";
 
-/// Returns `summary` without the ledgers in it: blocks that stand on lines of their own and begin as ours do. A tag
-/// that only looks like one stays.
+/// Returns `summary` without the ledgers in it: blocks on lines of their own that begin as ours do. A tag that only
+/// looks like one stays.
 pub fn without_ledger(summary: &str) -> String {
     let mut out = String::new();
     let mut rest = summary;
@@ -21,17 +21,17 @@ pub fn without_ledger(summary: &str) -> String {
             rest = body;
             continue;
         }
-        // Where this one does not end, none behind it does.
+        // If this block has no end, no later one has.
         let Some(end) = ending(body) else {
             break;
         };
-        // Where another begins before, this one only quotes how they begin.
+        // If another block begins before the end, this beginning is only a quote.
         if body[..end].contains(&format!("\n{OPENING}")) {
             out.push_str(&rest[..at + OPENING.len()]);
             rest = body;
             continue;
         }
-        // What another wrote in front without closing it is not ours.
+        // An unclosed beginning in front is text of another author.
         out.push_str(rest[..at].trim_end());
         rest = &body[end..];
         if rest.trim().is_empty() {

@@ -17,10 +17,10 @@ use crate::threshold::threshold;
 use session_facts::{FileAction, file_call};
 use session_model::tokens::{TokenCount, TokenCounter};
 
-/// How long a provider keeps a prompt prefix in its cache, in milliseconds.
+/// The lifetime of a prompt prefix in a provider's cache, in milliseconds.
 pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
 
-/// Whether the provider still has the context in its cache.
+/// Says if the provider still has the context in its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptCache {
     /// It has: what follows the first pruned entry is billed anew once.
@@ -40,7 +40,7 @@ impl PromptCache {
     }
 }
 
-/// Why a tool result is pruned.
+/// The reason why a tool result is pruned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PruneReason {
     /// It is older than the protected output.
@@ -56,9 +56,9 @@ pub struct PrunedResult {
     pub entry_id: EntryId,
     /// Its tokens.
     pub tokens: TokenCount,
-    /// How many of them are saved, the notice taken into account.
+    /// The saved tokens, with the notice subtracted.
     pub saved: TokenCount,
-    /// Why.
+    /// The reason.
     pub reason: PruneReason,
 }
 
@@ -67,7 +67,7 @@ pub struct PrunedResult {
 pub struct PrunePlan {
     /// The leaf that it was made for.
     pub leaf: EntryId,
-    /// What is pruned, oldest first.
+    /// The pruned results, oldest first.
     pub pruned: Vec<PrunedResult>,
     /// Tokens saved, the notices taken into account.
     pub saved: TokenCount,
@@ -75,7 +75,7 @@ pub struct PrunePlan {
     pub tokens_before: TokenCount,
 }
 
-/// Why nothing is pruned.
+/// The reason why nothing is pruned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NothingToPrune {
@@ -84,7 +84,7 @@ pub enum NothingToPrune {
         "pruning would save {saved} tokens, less than {minimum} (compaction.prune.minimumSavings, at most an eighth of the threshold)"
     )]
     TooLittle {
-        /// What would be saved.
+        /// The tokens that would be saved.
         saved: TokenCount,
         /// The least that must be.
         minimum: TokenCount,
@@ -92,9 +92,9 @@ pub enum NothingToPrune {
     /// It would cost more than it saves while the provider has the context in its cache.
     #[error("pruning would save {saved} tokens a request but bill {rewritten} cached tokens anew")]
     CacheCosts {
-        /// What would be saved with every request.
+        /// The tokens that would be saved with every request.
         saved: TokenCount,
-        /// What would be billed anew once.
+        /// The tokens that would be billed again once.
         rewritten: TokenCount,
     },
 }

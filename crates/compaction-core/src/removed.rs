@@ -6,7 +6,7 @@ use session_model::{EntryBody, EntryKind, SessionPath, TokenCount, build_context
 use crate::outline::{Form, Outline, OutlineBudget};
 use crate::rules::Profile;
 
-/// Which entries are outlined.
+/// The entries to outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
     /// Those that the newest compaction took out, without answers.
@@ -18,10 +18,10 @@ pub enum Removed {
     UntilNow,
 }
 
-/// What is out of the context.
+/// The outline of what is out of context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RemovedOutline {
-    /// How many entries left the context.
+    /// The number of entries that left the context.
     pub entries: usize,
     /// The outline of them; empty where nothing may be quoted.
     pub text: String,

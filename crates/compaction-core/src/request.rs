@@ -1,4 +1,4 @@
-//! What a summarizer is asked, and what it answers.
+//! Requests to a summarizer, and its answers.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::serialize::escape;
 use session_facts::SourceMessage;
 use session_model::tokens::TokenCount;
 
-/// What a request is for.
+/// The purpose of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
@@ -28,7 +28,7 @@ pub enum RequestKind {
     Snapshot,
 }
 
-/// What a request starts from.
+/// The text that a request starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Carried {
     /// Nothing: it is the first.
@@ -43,30 +43,30 @@ pub enum Carried {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SummaryRequest {
-    /// What it is for.
+    /// The purpose.
     pub kind: RequestKind,
-    /// Which part of its kind it is, from 1.
+    /// The number of the part in its kind, from 1.
     pub part: usize,
-    /// How many parts its kind has.
+    /// The number of parts of its kind.
     pub parts: usize,
     /// The system prompt.
     pub system: String,
-    /// The record: what stands between the conversation tags.
+    /// The record: the text between the conversation tags.
     pub conversation: String,
-    /// What it starts from.
+    /// The text that it starts from.
     pub carried: Carried,
-    /// What hooks add.
+    /// Additions of hooks.
     pub additional_context: Vec<String>,
-    /// What is asked.
+    /// The instructions.
     pub instructions: String,
     /// What the user wants the summary to focus on.
     pub focus: Option<String>,
-    /// Whether text that imitates our tags is escaped in what is carried and added.
+    /// True if text that imitates our tags is escaped in carried and added text.
     pub escapes: bool,
     /// The most that may be answered.
     pub max_output: TokenCount,
-    /// The messages behind the conversation, for summarizers that need no text. All of the kind's
-    /// messages stand at its first part.
+    /// The messages of the conversation, for summarizers that need no text. All of the kind's messages are in its first
+    /// part.
     pub source: Vec<SourceMessage>,
 }
 
@@ -81,8 +81,8 @@ impl SummaryRequest {
         .filter(|summary| !summary.is_empty())
     }
 
-    /// Returns the whole user message. `previous_answer` is the answer to the part before it; without one,
-    /// a placeholder stands where it will be.
+    /// Returns the whole user message. `previous_answer` is the answer to the part before it; without one, a
+    /// placeholder marks its position.
     pub fn prompt(&self, previous_answer: Option<&str>) -> String {
         let safe = |text: &str| match self.escapes {
             true => escape(text),
@@ -119,7 +119,7 @@ fn framed(tag: &str, text: &str) -> String {
     format!("<{tag}>\n{text}\n</{tag}>\n\n")
 }
 
-/// How an answer ended.
+/// The end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerEnd {
     /// The summarizer was done.
@@ -130,7 +130,7 @@ pub enum AnswerEnd {
     CalledTool,
 }
 
-/// Who wrote a summary.
+/// The author of a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
 #[non_exhaustive]
@@ -151,7 +151,7 @@ pub enum Summarizer {
         provider: String,
         /// The provider's name for the model.
         model: String,
-        /// Whether the readable summary is the provider's own.
+        /// True if the readable summary is the provider's own.
         readable: bool,
     },
     /// The remote endpoint.
@@ -171,22 +171,22 @@ pub enum Summarizer {
 pub struct SummaryAnswer {
     /// The text.
     pub text: String,
-    /// How it ended.
+    /// The end of the answer.
     pub end: AnswerEnd,
-    /// Who wrote it.
+    /// The author.
     pub summarizer: Summarizer,
 }
 
-/// Why an answer cannot be used. Such an answer is never stored.
+/// The reason why an answer cannot be used. Such an answer is never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
     /// There are fewer or more answers than requests.
     #[error("{requests} requests, but {answers} answers")]
     Count {
-        /// How many requests the plan has.
+        /// The number of requests in the plan.
         requests: usize,
-        /// How many answers came.
+        /// The number of answers.
         answers: usize,
     },
     /// There is no text in it.
@@ -202,7 +202,7 @@ pub enum AnswerError {
     TooShort {
         /// Tokens of the answer.
         tokens: TokenCount,
-        /// Tokens of what it stands for.
+        /// The tokens that it replaces.
         replaced: TokenCount,
         /// The fewest tokens that are accepted for them.
         least: TokenCount,
@@ -258,7 +258,7 @@ const LEAST_PART: u64 = 1000;
 const LEAST_MOST: TokenCount = TokenCount(40);
 const MUCH: TokenCount = TokenCount(8000);
 
-/// Fails for a model's summary that says almost nothing about the `replaced` tokens that it stands for.
+/// Fails for a model's summary that is too short for the `replaced` tokens.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Which rule each step follows: the project's own, or pi 1.6.0's to the letter.
+//! The rule of each step: the project's own, or exactly that of pi 1.6.0.
 //!
 //! Every deliberate difference from pi is one field here, so that the list of
 //! differences is this type, and a conformance run holds the other column.
@@ -103,13 +103,13 @@ impl Profile {
 /// The rules that are plain switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// The threshold is the window less the reserve, whatever the window.
+    /// The threshold is the window less the reserve, for every window.
     pub plain_threshold: bool,
-    /// What stays is at most half the threshold, and adapts to measured usage.
+    /// The kept size is at most half the threshold, and adapts to measured usage.
     pub bounded_keep: bool,
     /// A cut may fall between a call and its result, at a message that came in between.
     pub cuts_between_call_and_result: bool,
-    /// When the budget is not reached, what stands before the first cut point is still summarized.
+    /// When the budget is not reached, the entries before the first cut point are still summarized.
     pub cut_without_budget: bool,
     /// Metadata that the cut pulled in is itself asked whether it starts a turn (it never does, so the turn counts as split).
     pub plain_split_test: bool,
@@ -126,12 +126,12 @@ pub struct Rules {
     pub summaries_feed_file_lists: bool,
     /// Requests are folded to the summarizer's window.
     pub folds: bool,
-    /// What is too large in the kept range is elided.
+    /// Large content in the kept range is elided.
     pub rescues: bool,
     /// Tool results are part of a branch summary's conversation.
     pub branch_tool_results: bool,
     /// A message of the user to which one goes back is not part of what is left, although its text returns to the editor.
     pub branch_leaves_out_target: bool,
-    /// The largest output cap of a request, whatever was reserved; without one it is the model's own.
+    /// The largest output cap of a request, independent of the reserve; without one it is the model's own.
     pub cap_limit: Option<u64>,
 }

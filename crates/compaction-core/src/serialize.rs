@@ -12,12 +12,12 @@ use session_model::{
 use crate::settings::Serialization;
 use shorten::{ends, folded_lines, outline};
 
-/// How conversations are serialized, and how much of each part.
+/// The form of serialized conversations, and the limit of each part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// The form of the labels.
     pub serialization: Serialization,
-    /// Which wording frames summaries and commands.
+    /// The wording that frames summaries and commands.
     pub wording: Wording,
     /// The most of a tool result, in UTF-16 code units.
     pub tool_result: usize,
@@ -25,7 +25,7 @@ pub struct Bounds {
     pub tool_argument: Option<usize>,
     /// The most of a thinking block, in UTF-16 code units; nothing of it at 0.
     pub thinking: usize,
-    /// Whether text that imitates our tags and labels is escaped.
+    /// True if text that imitates our tags and labels is escaped.
     pub escapes: bool,
 }
 
@@ -40,7 +40,7 @@ impl Bounds {
         escapes: false,
     };
 
-    /// Returns what stands between two parts.
+    /// Returns the separator of two parts.
     pub fn separator(&self) -> &'static str {
         match self.serialization {
             Serialization::Labels => "\n\n",
@@ -57,12 +57,12 @@ pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
 }
 
 /// Serializes messages one after the other. In our own wording, calls that one answer makes together are numbered, with
-/// their results, and what the user says while work goes on is marked.
+/// their results, and messages of the user during a running turn are marked.
 pub(crate) struct Serializer<'a> {
     bounds: &'a Bounds,
     /// The numbers of calls that were made together, by their ids.
     numbers: BTreeMap<String, usize>,
-    /// Whether the newest answer called tools and has not ended its turn.
+    /// True if the newest answer called tools and has not ended its turn.
     works: bool,
 }
 
@@ -158,7 +158,7 @@ impl<'a> Serializer<'a> {
     }
 }
 
-/// Stands before what the user says while work goes on.
+/// The mark before a message of the user during a running turn.
 const STEERING: &str = "(while the work went on) ";
 
 /// Returns the text of a content. In our own wording it is without private spans, the place of an image is marked by its type; the cut of a long
@@ -179,7 +179,7 @@ fn told_text(content: &Content, bounds: &Bounds) -> String {
     without_private(&blocks.collect::<Vec<_>>().join("\n")).into_owned()
 }
 
-/// Returns what stands in the place of an image.
+/// Returns the text that replaces an image.
 fn image_mark(mime_type: &str) -> String {
     let is_name =
         |byte: char| byte.is_ascii_alphanumeric() || matches!(byte, '/' | '+' | '-' | '.');
@@ -199,7 +199,7 @@ fn answer_parts(content: &Content, serializer: &Serializer<'_>) -> Vec<String> {
         })
         .collect();
     let own = bounds.wording == Wording::Own;
-    // Empty thinking (kept by the provider) and empty text say nothing; pi labels the latter all the same.
+    // Empty thinking (kept by the provider) and empty text contain nothing; pi labels empty text nevertheless.
     let thinking_text = thinking.join("\n");
     if bounds.thinking > 0 && !thinking_text.trim().is_empty() {
         let text = cut(&thinking_text, Some(bounds.thinking), bounds);
@@ -239,7 +239,7 @@ fn answer_parts(content: &Content, serializer: &Serializer<'_>) -> Vec<String> {
 #[derive(Clone, Copy)]
 enum Label {
     User,
-    /// What an agent told the model in the user's place.
+    /// A message that an agent inserted in the user's role.
     Context,
     Thinking,
     Assistant,
@@ -289,13 +289,13 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
                 Label::Calls => "ASSISTANT_TOOL_CALLS",
                 Label::ToolResult => "TOOL_RESULT",
             };
-            // The first line of the text stands at the start of a line here, so it is escaped like the others.
+            // The first line of the text begins a line here, so it is escaped like the others.
             format!("[{label}]{}", escaped(format!("\n{text}")))
         }
     }
 }
 
-/// What is said behind an answer that was stopped.
+/// The mark after an answer that was stopped.
 const INTERRUPTED: &str = "(interrupted by the user)";
 
 /// Returns `text`, or its beginning with a marker that says how much was cut.

@@ -1,11 +1,11 @@
-//! What takes the room of a context.
+//! The parts of a context, by size.
 
 use std::fmt::{self, Display, Formatter};
 
 use session_model::tokens::{TokenCount, TokenCounter};
 use session_model::{AgentMessage, SessionContext};
 
-/// How the names of the sections of a system prompt begin that hold files of instructions.
+/// The prefix of the names of system prompt sections that hold files of instructions.
 pub const INSTRUCTIONS_SECTION: &str = "instructions:";
 
 /// The tokens of what a context consists of.
@@ -14,7 +14,7 @@ pub const INSTRUCTIONS_SECTION: &str = "instructions:";
 pub struct ContextShares {
     /// The system prompt, without instructions.
     pub system_prompt: TokenCount,
-    /// What describes the tools.
+    /// The descriptions of the tools.
     pub tools: TokenCount,
     /// Files such as AGENTS.md in the system prompt.
     pub instructions: TokenCount,

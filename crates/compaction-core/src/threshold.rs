@@ -1,4 +1,4 @@
-//! When to compact: the threshold, and the arithmetic behind it in words.
+//! When to compact: the threshold, and the calculation of it as text.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use session_model::tokens::TokenCount;
 pub struct Threshold {
     /// The threshold; compaction is due strictly above it.
     pub tokens: TokenCount,
-    /// What is kept free for the answer, and what output caps derive from.
+    /// The size that is reserved for the answer; output caps derive from it.
     pub reserve: TokenCount,
     /// The arithmetic in words.
     pub explain: String,

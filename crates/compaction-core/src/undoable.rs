@@ -1,4 +1,4 @@
-//! What an undo takes back and a redo brings again: one rule for session files and for a running session.
+//! The changes that an undo takes back and a redo restores: one rule for session files and for a running session.
 
 use crate::{LEAF_ENTRY, PRUNE_ENTRY, RESTORED_CONTEXT, leaf_move};
 use serde_json::Value;
@@ -13,23 +13,23 @@ pub const UNDO: &str = "undo";
 /// The reason of the move that a redo writes.
 pub const REDO: &str = "redo";
 
-/// The reason of the move to where an imported session stood.
+/// The reason of the move to the leaf of an imported session.
 const IMPORT: &str = "import";
 
-/// What an undo takes back.
+/// The change that an undo takes back.
 #[derive(Debug)]
 pub struct Undoable {
     /// Its place on the path.
     pub place: usize,
     /// `compaction`, `pruning` or `branch`.
     pub kind: &'static str,
-    /// Where the session stood before.
+    /// The leaf before the change.
     pub back_to: Leaf,
-    /// Whether agent-cli wrote it; otherwise another program did.
+    /// True if agent-cli wrote it; otherwise another program did.
     pub is_ours: bool,
 }
 
-/// Whose changes an undo takes back.
+/// The author of the changes that an undo takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// Those that agent-cli wrote.
@@ -38,7 +38,7 @@ pub enum Whose {
     Any,
 }
 
-/// Why there is nothing to undo.
+/// The reason why there is nothing to undo.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoUndo {
     /// There is nothing.
@@ -49,27 +49,27 @@ pub enum NoUndo {
         "the newest {kind} on the path, {id}, was not written by agent-cli; {how} to take it back all the same"
     )]
     NotOurs {
-        /// What it is.
+        /// The kind of the change.
         kind: &'static str,
         /// The entry.
         id: EntryId,
-        /// How it is asked for.
+        /// What to do to take it back.
         how: &'static str,
     },
 }
 
-/// What a redo brings again.
+/// The change that a redo restores.
 #[derive(Debug)]
 pub struct Redoable {
-    /// Where the session stood before the undo.
+    /// The leaf before the undo.
     pub forward_to: Leaf,
-    /// What was taken back, and comes again.
+    /// The entry of the change that was taken back.
     pub redone: EntryId,
     /// `compaction`, `pruning` or `branch`.
     pub kind: &'static str,
 }
 
-/// Why there is nothing to redo.
+/// The reason why there is nothing to redo.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoRedo {
@@ -91,17 +91,17 @@ pub enum NoRedo {
 pub struct Replaceable {
     /// The compaction, or the mark of the pruning.
     pub replaced: EntryId,
-    /// Where the other one is planned.
+    /// The leaf at which the other one is planned.
     pub base: Leaf,
-    /// The leaf that is left for it; none where the session stands there already, by an undo.
+    /// The leaf that is left for it; none if the session is already at `base`, by an undo.
     pub from: Option<EntryId>,
-    /// What came after it, besides metadata, and is left.
+    /// The later entries, besides metadata, that are left behind.
     pub left_behind: Vec<EntryId>,
     /// The newest model and thinking level that were set after the base: they stay set.
     pub carried: Vec<EntryDraft>,
 }
 
-/// What is to become of what came after a compaction that another one takes the place of.
+/// What happens to the entries after a compaction that another one replaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Later {
     /// It is not left: there must be none of it.
@@ -110,7 +110,7 @@ pub enum Later {
     IsLeft,
 }
 
-/// Why no other compaction takes the place of one.
+/// The reason why a compaction cannot be replaced.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoReplacing {
     /// There is none.
@@ -121,7 +121,7 @@ pub enum NoReplacing {
         "{count} came after {replaced} and would be left behind, as by undo; {how} to do it all the same"
     )]
     Later {
-        /// How much came after it.
+        /// The number of later entries.
         count: String,
         /// The compaction.
         replaced: EntryId,

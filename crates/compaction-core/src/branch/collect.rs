@@ -1,4 +1,5 @@
-//! What is collected when a branch is left: its readable entries, what was said, and what fits the budget.
+//! Collects the contents of a branch that is left: its readable entries, its conversation, and the part that fits the
+//! budget.
 
 use std::sync::Arc;
 
@@ -70,7 +71,7 @@ pub(super) fn branch_messages(
     said.collect()
 }
 
-/// Which messages of a branch fit the budget.
+/// The messages of a branch that fit the budget.
 pub(super) struct Chosen {
     /// The first that is summarized.
     pub first: usize,

@@ -31,7 +31,7 @@ use collect::{branch_messages, choose, readable_entries, summary_files};
 /// The window that is assumed where none is known.
 pub const ASSUMED_WINDOW: TokenCount = TokenCount(128_000);
 
-/// What the ledger of a branch may take, however little was said on it.
+/// The smallest limit of a branch's ledger, for short branches.
 const LEAST_LEDGER: TokenCount = TokenCount(256);
 
 /// The most that a branch summary answers.
@@ -49,22 +49,22 @@ pub enum BranchInstructions {
     Replace(String),
 }
 
-/// What decides a branch plan, in addition to the tree and the two ends.
+/// The options of a branch plan, in addition to the tree and the two ends.
 #[derive(Debug, Clone)]
 pub struct BranchOptions {
     /// The most tokens of conversation that are summarized.
     pub budget: TokenCount,
-    /// Whose rules are followed.
+    /// The profile whose rules are followed.
     pub profile: Profile,
     /// Bounds of serialization are read from here.
     pub settings: CompactionSettings,
-    /// What the summarizer can take and give.
+    /// The limits of the summarizer.
     pub summarizer: SummarizerLimits,
     /// Instructions of the user.
     pub instructions: Option<BranchInstructions>,
 }
 
-/// Why there is no branch plan.
+/// The reason why there is no branch plan.
 #[derive(Debug, thiserror::Error)]
 pub enum BranchError {
     /// The budget is zero or less.
@@ -105,12 +105,12 @@ pub fn branch_budget(window: TokenCount, reserve: TokenCount) -> Result<TokenCou
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BranchPlan {
-    /// The leaf that is left; `None` when the session stood before everything.
+    /// The leaf that is left; `None` when the session was before its first entry.
     pub from: Option<EntryId>,
     /// The entry that was chosen; `None` for the place before everything.
     pub target: Option<EntryId>,
-    /// Where the conversation goes on: the target, or its parent when the target is a message of the user,
-    /// whose text then returns to the editor. `None` is the root.
+    /// The leaf at which the conversation continues: the target, or its parent when the target is a message of the
+    /// user, whose text then returns to the editor. `None` is the root.
     pub new_leaf: Option<EntryId>,
     /// The text that returns to the editor.
     pub editor_text: Option<String>,
@@ -124,12 +124,12 @@ pub struct BranchPlan {
     pub tokens: TokenCount,
     /// Files of all collected entries.
     pub files: FileOps,
-    /// What follows the prose of a model.
+    /// The ledger after the prose of a model.
     pub ledger: LedgerBlock,
     outline: Outline,
     /// The serialized messages.
     pub conversation: String,
-    /// What was noticed: entries that cannot be read, a budget that nothing fits.
+    /// Warnings: entries that cannot be read, a budget that nothing fits.
     pub diagnostics: Vec<Diagnostic>,
     file_list_limit: Option<usize>,
     profile: Profile,
@@ -294,7 +294,7 @@ fn branch_requests(
     RequestSet::new(vec![request_source], shared, options.profile.counter()).map(Some)
 }
 
-/// Returns where the conversation goes on after a move to `to`, and the text that returns to the editor.
+/// Returns the leaf at which the conversation continues after a move to `to`, and the text that returns to the editor.
 fn landing(tree: &SessionTree, to: Leaf) -> Result<(Option<EntryId>, Option<String>), BranchError> {
     let Leaf::At(index) = to else {
         return Ok((None, None));

@@ -9,7 +9,7 @@ use session_model::tokens::TokenCount;
 
 use super::Missing;
 
-/// What kind of thing was taken out of a context.
+/// The kind of a removed item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -52,11 +52,11 @@ impl LossKind {
     }
 }
 
-/// How much of the removed things of a kind the model can still read. Each counts once.
+/// The number of removed items of a kind that the model can still read. Each counts once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KindLoss {
-    /// How many were removed from the context.
+    /// The number of items removed from the context.
     pub total: usize,
     /// Readable verbatim.
     pub verbatim: usize,
@@ -79,7 +79,7 @@ fn is_zero(number: &usize) -> bool {
 /// Something of which nothing is left in the context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostText {
-    /// What it says, on one line, long ones cut.
+    /// The text on one line, cut if it is long.
     pub text: String,
     /// Its entry.
     pub entry_id: EntryId,
@@ -87,13 +87,13 @@ pub struct LostText {
     pub tokens: TokenCount,
 }
 
-/// What was taken out of a context, and how much of it can be read all the same.
+/// The items removed from a context, and how many of them can still be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct ContextLoss {
     /// Tokens of the messages that were taken out.
     pub removed_tokens: TokenCount,
-    /// How much of each kind is left.
+    /// The loss of each kind.
     pub kinds: BTreeMap<&'static str, KindLoss>,
     /// The largest of what is gone, by the name of its kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -117,59 +117,59 @@ impl ContextLoss {
     }
 }
 
-/// What one compaction removed from the context.
+/// The items that one compaction removed from the context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CompactionLoss {
     /// The compaction.
     pub entry_id: EntryId,
     /// Tokens of its summary.
     pub summary_tokens: TokenCount,
-    /// What it took out of the context.
+    /// The loss of the context.
     #[serde(flatten)]
     pub loss: ContextLoss,
-    /// What the summary quotes and no entry before it contains.
+    /// Quotes of the summary that no entry before it contains.
     pub invented: Vec<String>,
-    /// How many quotes were not looked for in all that was said, because there was too much.
+    /// The number of quotes that were not searched for in the conversation, because there was too much text.
     #[serde(skip_serializing_if = "is_zero")]
     pub quotes_not_searched: usize,
-    /// What the session no longer holds of what was taken out.
+    /// Removed content that the session no longer holds.
     #[serde(skip_serializing_if = "Missing::is_nothing")]
     pub missing: Missing,
 }
 
-/// What edits of entries without a compaction removed from the context: prunings, shortened results, answers that failed.
+/// The items that edits without a compaction removed from the context: prunings, shortened results, failed answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EditLoss {
     /// The last of them.
     pub entry_id: EntryId,
-    /// How many entries they are.
+    /// The number of entries.
     pub entries: usize,
-    /// What they took out of the context.
+    /// The loss of the context.
     #[serde(flatten)]
     pub loss: ContextLoss,
 }
 
-/// What all compactions and edits of a branch removed from the context, compared with the context as it is now.
+/// The items that all compactions and edits of a branch removed from the context, compared with the current context.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TotalLoss {
-    /// How many compactions there are.
+    /// The number of compactions.
     pub compactions: usize,
-    /// How often entries were edited without one.
+    /// The number of edits without one.
     pub edits: usize,
-    /// What they took out of the context.
+    /// The loss of the context.
     #[serde(flatten)]
     pub loss: ContextLoss,
-    /// How many quotes were invented.
+    /// The number of invented quotes.
     pub invented: usize,
-    /// How many quotes were not looked for in all that was said.
+    /// The number of quotes that were not searched for in the conversation.
     #[serde(skip_serializing_if = "is_zero")]
     pub quotes_not_searched: usize,
-    /// What the session no longer holds.
+    /// The content that the session no longer holds.
     #[serde(skip_serializing_if = "Missing::is_nothing")]
     pub missing: Missing,
 }
 
-/// What the compactions and edits of a branch removed from the context.
+/// The loss by the compactions and edits of a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct LossReport {

@@ -1,7 +1,8 @@
-//! What the session no longer holds of what was taken out of a context.
+//! Content removed from a context that the session no longer holds.
 //!
-//! Entries are only ever added, so what a compaction takes out can be read again. That ends where the file itself lost
-//! something: lines of it, the rest of a long output, the bytes of an image. How much that was only a record can tell.
+//! Entries are only ever added, so what a compaction removes can be read again. The exception is content that is not in
+//! the file: damaged lines, the rest of a long output, the bytes of an image. Only a record could show how much that
+//! was.
 
 use serde::Serialize;
 use session_model::{
@@ -9,7 +10,7 @@ use session_model::{
     SessionTree,
 };
 
-/// What the file does not hold, as far as it shows.
+/// The content that the file does not hold, as far as it shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Missing {
     /// Places where entries are missing: something names an entry that is not there.
@@ -84,10 +85,10 @@ impl Missing {
     }
 }
 
-/// What a session that gave up the text of a result says in its place, in the words of `prune.rs` among others.
+/// The text that replaces a result whose text the session gave up, as in `prune.rs`.
 const REPLACED: &str = "[Output truncated - ";
 
-/// What the notice says that ends an output of which more was printed.
+/// Words of the notice at the end of an output of which more was printed.
 const CUT: [&str; 4] = ["truncated", "full output", "omitted", "not shown"];
 
 /// Returns whether an output says itself that it is not all of it.

@@ -44,7 +44,7 @@ use readable::{each_text, folded};
 
 /// A row of entries that change what is in the context: edits, and the compaction that they end in.
 struct Step {
-    /// Where it begins on the path.
+    /// The index on the path at which it begins.
     start: usize,
     /// The place of its last entry.
     end: usize,
@@ -77,10 +77,10 @@ fn steps(path: &SessionPath<'_>) -> Vec<Step> {
     steps
 }
 
-/// How much is searched in a whole report, in bytes.
+/// The limit of searched text in a whole report, in bytes.
 const SEARCHED_IN_ALL: u64 = 1024 * 1024 * 1024;
 
-/// What a summary quotes, until it is known who said it.
+/// The quotes of a summary whose sources are not known yet.
 struct Quoting {
     /// The place of its compaction on the path.
     place: usize,
@@ -202,7 +202,7 @@ fn removed_between(
         if stays {
             continue;
         }
-        // What an edit shortened is still as it was in its entry.
+        // The entry still has the text that an edit shortened.
         for message in projected.original_messages() {
             missing.note(&message);
         }

@@ -1,4 +1,4 @@
-//! Whether quotes were said: all of them are looked up in one pass over what was said, however many there are.
+//! Checks if quotes were said: all of them are searched for in one pass over the conversation, however many there are.
 //!
 //! The beginning of the longest part of each quote goes into one automaton. What it finds is compared in full, and that
 //! is bounded for the whole run: behind the bound nothing is claimed.
@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 use aho_corasick::AhoCorasick;
 
-/// How much is compared in all, in bytes.
+/// The limit of compared text in all, in bytes.
 const COMPARED: u64 = 64 * 1024 * 1024;
 /// The longest piece of a quote that is looked for, in bytes, and how many quotes are.
 const PIECE: usize = 48;
 const QUOTES: usize = 16 * 1024;
 
-/// Whether a quote was said.
+/// The result of the search for a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It was.
@@ -29,7 +29,7 @@ pub(super) enum Verdict {
 struct Claim {
     /// Its parts, without what was left out between them.
     parts: Vec<String>,
-    /// Where the text stands that said it first.
+    /// The index of the text that contains it first.
     first: Option<usize>,
     /// The text whose parts were compared last.
     tried: Option<usize>,

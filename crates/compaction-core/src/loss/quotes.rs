@@ -1,4 +1,4 @@
-//! What a summary quotes.
+//! The quotes in a summary.
 
 use std::collections::BTreeSet;
 

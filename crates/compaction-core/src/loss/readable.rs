@@ -10,12 +10,12 @@ use crate::files::with_whole_paths;
 
 /// The length of the pieces by which most of what is missing is recognized without a search, in bytes.
 const GRAM: usize = 4;
-/// How much text is searched in all, in bytes. Beyond that, a text counts as not searched.
+/// The limit of searched text in all, in bytes. Beyond that, a text counts as not searched.
 const SEARCHED: u64 = 128 * 1024 * 1024;
 /// The shortest beginning of an id that names an entry, in bytes.
 const ID: usize = 8;
 
-/// Whether something can be read.
+/// Says if an item can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Visibility {
     /// It can.
@@ -26,7 +26,7 @@ pub(crate) enum Visibility {
     NotSearched,
 }
 
-/// What can be read.
+/// The text that can be read.
 #[derive(Debug)]
 pub(crate) struct Readable {
     text: String,
@@ -192,7 +192,7 @@ fn each_string(value: &Value, give: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Returns the word and the bit that stand for a piece of text, among a power of two of words.
+/// Returns the word and the bit for a piece of text, among a power of two of words.
 fn place_of(gram: &[u8], words: usize) -> (usize, u64) {
     let value = gram
         .iter()

@@ -1,4 +1,4 @@
-//! What was taken out of a context, and how much of it can still be read.
+//! The items removed from a context, and how much of them can still be read.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -12,10 +12,10 @@ use session_model::{AgentMessage, EntryId, public_lines};
 use super::readable::{Readable, Visibility, folded};
 use super::{ContextLoss, KindLoss, LossKind, LostText};
 
-/// How many of each kind are named, and how long each may be, in characters.
+/// The number of items of each kind that are named, and the length of each, in characters.
 const NAMED: usize = 10;
 const LONGEST: usize = 160;
-/// How much of the beginning and of the end of a text shows that it is there in part, in characters.
+/// The length of the beginning and of the end of a text that shows that a part of it can be read, in characters.
 const EDGE: usize = 40;
 
 /// The messages of a context, those among them that were taken out, and their tokens.
@@ -145,7 +145,7 @@ fn text_of(message: &AgentMessage) -> Option<(LossKind, Cow<'_, str>)> {
         .then_some((kind, text))
 }
 
-/// How much of something is left.
+/// The part of an item that remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Remains {
     Verbatim,

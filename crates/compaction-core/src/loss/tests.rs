@@ -161,7 +161,7 @@ fn messages_are_verbatim_shortened_named_or_gone() {
         assert_eq!(figures(&report, LossKind::UserMessage), want, "{summary}");
     };
     check("nothing", [2, 0, 0, 0, 2]);
-    // Quotes stand behind their marks, and blank lines are passed over.
+    // Quotes follow their marks, and blank lines are skipped.
     let whole = "user [e0]\n> Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms, whatever the form of the input is.\n> That is all.\nuser [e2]\n> good";
     check(whole, [2, 2, 0, 0, 0]);
     let cut = "user [e0]\n> Never touch Cargo.lock. Make src/parse.rs read\n[... 40 characters left out, entry e0]";

@@ -1,5 +1,5 @@
-//! How much of each piece is shown: room is poured in until the budget is reached, and each piece takes it by its weight
-//! until it is full.
+//! The shown part of each piece: room is distributed until the budget is reached, and each piece gets it by its weight
+//! until it is shown completely.
 
 use super::{Body, Piece, PieceKind};
 
@@ -11,7 +11,7 @@ const FIRST: f64 = 2.0;
 const STEP: f64 = 1.02;
 /// More levels than any text has use for: the last shows a million tokens of the lightest piece.
 pub(super) const LEVELS: usize = 800;
-/// What a heading, a mark of a cut and the ends of lines take, in tokens.
+/// The size of a heading, a mark of a cut and the line ends, in tokens.
 const HEADING: u64 = 10;
 const ITEMS: u64 = 6;
 
@@ -67,7 +67,7 @@ fn cost_at(pieces: &[Piece], with_answers: bool, level: usize) -> u64 {
 /// Returns whether a piece belongs into an outline with or without answers.
 pub(super) fn is_in_form(piece: &Piece, with_answers: bool) -> bool {
     let is_answer = matches!(piece.kind, PieceKind::Answer | PieceKind::OtherAnswer);
-    // What a model summarizes anew is in its prose.
+    // A carried piece that a model summarizes again is in its prose.
     let is_carried = matches!(piece.kind, PieceKind::EarlierSummary | PieceKind::Branch);
     with_answers || !(is_answer || is_carried)
 }

@@ -8,7 +8,7 @@ use crate::prose::prose_of;
 /// The parts of a summary by Claude Code: notes of the model for itself, then the summary.
 const NOTES: &str = "Analysis:";
 const SUMMARY: &str = "\nSummary:";
-/// How the paragraphs begin that Claude Code puts behind a summary for the model that continues.
+/// The beginnings of the paragraphs that Claude Code adds after a summary, for the model that continues.
 const BEHIND: [&str; 2] = [
     "\nIf you need specific details from before compaction",
     "\nPlease continue the conversation from where we left",

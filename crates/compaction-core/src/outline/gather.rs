@@ -1,4 +1,4 @@
-//! Which messages an outline is made from.
+//! The messages from which an outline is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use session_model::{
 
 use crate::outline::HANDOFF_MESSAGE;
 
-/// How much of what is not in the context is read whole, newest first, and of what is older how much of the user's
-/// messages, in bytes: sessions may be of any size.
+/// The limits of text outside of the context, in bytes: of all text, newest first, and beyond that of the user's
+/// messages. Sessions may be of any size.
 const READ_BACK: u64 = 16 * 1024 * 1024;
 
 /// Returns the messages of `path` as they were written, oldest first, back to the newest reset boundary: all of the

@@ -34,12 +34,12 @@ pub use write::{OutlineCounts, OutlineText};
 /// The custom type of the message that opens a session which continues another.
 pub const HANDOFF_MESSAGE: &str = "handoff";
 
-/// What is known of a conversation for an outline of it.
+/// The contents of a conversation for an outline of it.
 #[derive(Debug, Clone, Default)]
 pub struct Outline {
-    /// What may be shown, in the order of the conversation.
+    /// The pieces that may be shown, in the order of the conversation.
     pieces: Vec<Piece>,
-    /// What the user pinned and is out of context, the newest first.
+    /// The user's pins that are out of context, the newest first.
     pins: Vec<Pin>,
     /// The first request of the user.
     first_request: Option<String>,
@@ -49,7 +49,7 @@ pub struct Outline {
     changed: Vec<String>,
 }
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PieceKind {
     /// The summary of an earlier compaction by another writer.
@@ -64,7 +64,7 @@ enum PieceKind {
     Answer,
     /// An answer before that.
     OtherAnswer,
-    /// What the calls of a turn did.
+    /// The effects of a turn's calls.
     Work,
     /// A command whose last run failed.
     Failing,
@@ -76,7 +76,7 @@ enum PieceKind {
 #[derive(Debug, Clone)]
 struct Piece {
     kind: PieceKind,
-    /// Where it comes from.
+    /// The entry that it comes from.
     entry_id: EntryId,
     body: Body,
     /// Tokens of all of it.
@@ -85,7 +85,7 @@ struct Piece {
     weight: f64,
 }
 
-/// What a piece says.
+/// The content of a piece.
 #[derive(Debug, Clone)]
 enum Body {
     /// Words that may be cut in the middle.
@@ -192,7 +192,7 @@ impl Outline {
 
 /// Returns the tokens of the words of a text; of a very long one, an estimate from its beginning.
 fn words_tokens(text: &str) -> u64 {
-    /// How much of a text is counted, in bytes.
+    /// The length of a text that is counted, in bytes.
     const COUNTED: usize = 64 * 1024;
     let counter = crate::rules::Profile::Own.counter();
     let head = &text[..text.floor_char_boundary(COUNTED)];

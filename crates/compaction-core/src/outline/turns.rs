@@ -24,7 +24,7 @@ const OTHER_ANSWER: f64 = 0.05;
 const BRANCH: f64 = 1.5;
 /// A failing command or a todo is shown whole or not at all.
 const LINE: f64 = 12.0;
-/// How many times as much the newest and the first request weigh.
+/// The factor by which the newest and the first request weigh more.
 const NEWEST: f64 = 4.0;
 const FIRST: f64 = 2.0;
 /// After so many turns a piece weighs half as much; after so many lines of a list, a line.
@@ -228,7 +228,7 @@ fn in_order(turns: Vec<Turn>) -> Vec<Piece> {
     pieces
 }
 
-/// What the calls of a turn did.
+/// The effects of a turn's calls.
 #[derive(Default)]
 struct Work {
     entry_id: Option<EntryId>,
@@ -325,12 +325,12 @@ const fn past(action: FileAction) -> &'static str {
     }
 }
 
-/// Returns a command as it stands between backticks.
+/// Returns a command as text between backticks.
 fn code(text: &str) -> String {
     escape_line(&text.replace('`', "'"))
 }
 
-/// Returns what stands behind a command that did not succeed.
+/// Returns the text after a command that did not succeed.
 fn ended(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Failed { line } if line.trim().is_empty() => " failed".to_owned(),

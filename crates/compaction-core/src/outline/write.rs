@@ -11,16 +11,16 @@ use crate::prompts;
 
 /// By how much the first estimate of a level may exceed the budget, in percent: it is brought down from there.
 const ABOVE: u64 = 115;
-/// How much of a cut text is its beginning before any of its end is shown, in characters.
+/// The length of the beginning of a cut text before any of its end is shown, in characters.
 const HEAD: usize = 160;
-/// How far a cut moves to the end of a word, in bytes.
+/// The distance that a cut may move to the end of a word, in bytes.
 const WORD: usize = 24;
-/// What would end the frame in which a summary reaches a model. Such a tag is left out.
+/// The tag that would end the frame in which a summary reaches a model. Such a tag is left out.
 const FRAME_END: &str = "</summary";
 /// The longest id that is shown.
 const ID: usize = 64;
 
-/// What an outline may take.
+/// The limit of an outline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OutlineBudget {
     /// Tokens of everything but pins.
@@ -29,7 +29,7 @@ pub struct OutlineBudget {
     pub pins: TokenCount,
 }
 
-/// Which outline is written.
+/// The form of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
     /// With answers, as a summary of its own.
@@ -38,7 +38,7 @@ pub(crate) struct Form {
     pub with_ids: bool,
 }
 
-/// How much of what there was is shown.
+/// The shown part of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct OutlineCounts {
     /// Messages of the user that are shown whole.
@@ -62,7 +62,7 @@ pub struct OutlineCounts {
 pub struct OutlineText {
     /// The text; empty where there is nothing to show.
     pub text: String,
-    /// How much of what there was is shown.
+    /// The shown part of each kind.
     pub counts: OutlineCounts,
     /// The pinned entries in it.
     pub pinned: Vec<EntryId>,
@@ -344,7 +344,8 @@ fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
     }
 }
 
-/// Begins a line that is no quote: behind one it stands apart, because Markdown would make it a part of the quote.
+/// Begins a line that is not a quote: after a quote a blank line separates it, because Markdown would make it a part of
+/// the quote.
 fn begin(text: &mut String, always_apart: bool) {
     let is_quote = |line: &str| line.starts_with("> ");
     if always_apart && !text.is_empty() || text.lines().next_back().is_some_and(is_quote) {

@@ -63,7 +63,7 @@ fn labelled_entries_and_texts_of_their_own_are_pinned_until_the_label_is_cleared
     let more: Vec<&str> = lines.iter().map(String::as_str).collect();
     assert_snapshot!(pinned(&tree("u:5 a:5 u:5", &more), "l4"), @"");
 
-    // The newest label counts, whatever there was before.
+    // The newest label counts; earlier ones do not matter.
     let again = label_line("l5", "l4", "p1", Some("pin"));
     let lines = [&lines[..], &[again]].concat();
     let more: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -84,7 +84,8 @@ fn another_label_takes_the_place_of_a_pin_on_an_entry_and_only_names_a_text() {
 
 #[test]
 fn what_was_pinned_on_another_branch_stays_pinned() {
-    // The pins are set at the end; whoever goes back to e2 still has the text, and the entry that is still there.
+    // The pins are set at the end; after a return to e2 the text is still pinned, and so is the entry that is still on
+    // the path.
     let lines = [
         label_line("l1", "e4", "e1", Some("pin")),
         label_line("l2", "l1", "e3", Some("pin")),
@@ -316,7 +317,7 @@ fn a_copy_of_a_path_has_the_same_pins() {
     let drafts = carry_pins(&from, &copy.path(at(&copy, "p1")));
     assert_snapshot!(pinned(&copy, "p1"), @"e1: #1 lorem ips | p1: never push t");
     assert_snapshot!(pinned(&grown(&drafts), "p1"), @"e2: #2 lorem ips | p1: never push t | n1: ask first");
-    // Nothing is to be told where all is there.
+    // There is no notice if all pins fit.
     let whole = tree("u:5 a:5", &all);
     assert_eq!(carry_pins(&from, &whole.path(at(&whole, "p1"))), []);
 }

@@ -5,10 +5,10 @@ use session_model::text::one_line;
 use crate::outline::Outline;
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 
-/// What stands between the summary of the history and that of a split turn's beginning.
+/// The heading between the summary of the history and that of a split turn's beginning.
 pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
-/// What stands for the history when there is none before a split turn.
+/// The placeholder for the history when there is none before a split turn.
 pub const NO_PRIOR_HISTORY: &str = "No prior history.";
 
 /// The longest line for lists, in characters.

@@ -22,7 +22,7 @@ use crate::rules::Profile;
 use crate::serialize::escape_ledger;
 use session_model::tokens::TokenCount;
 
-/// Why a plan could not be applied. Nothing was changed.
+/// The reason why a plan could not be applied. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ApplyError {
@@ -42,20 +42,20 @@ pub enum ApplyError {
         "the summary names {found} of the {names} files, failing commands and words of the newest request that it must keep"
     )]
     Worthless {
-        /// How many names are in it.
+        /// The number of names found in the prose.
         found: usize,
-        /// How many there are.
+        /// The number of names.
         names: usize,
     },
     /// The prose repeats the instructions.
     #[error("the summary repeats what was asked")]
     Echo,
-    /// The prose says the same over and over, as small models do that lose the end.
+    /// The prose repeats its lines, as small models do that do not find an end.
     #[error("the summary repeats itself: {distinct} different lines in {lines}")]
     Repeats {
-        /// Its lines.
+        /// The number of lines.
         lines: usize,
-        /// How many of them are different.
+        /// The number of different lines.
         distinct: usize,
     },
     /// The context would hardly get smaller.
@@ -76,7 +76,7 @@ pub enum ApplyError {
     },
 }
 
-/// What a plan becomes once its requests are answered.
+/// The result of a plan after its requests are answered.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct AppliedCompaction {
@@ -86,11 +86,11 @@ pub struct AppliedCompaction {
     pub summary: String,
     /// Tokens of the context after, in the measure of the plan's decisions.
     pub tokens_after: TokenCount,
-    /// What follows the prose of a model in the summary.
+    /// The ledger after the prose of a model in the summary.
     pub ledger: LedgerBlock,
-    /// What leaves the context; `None` where it was not looked up.
+    /// The content that leaves the context; `None` if it was not computed.
     pub loss: Option<ContextLoss>,
-    /// Who wrote the prose of the summary.
+    /// The author of the prose.
     pub summarizer: Summarizer,
     messages: Vec<Arc<AgentMessage>>,
 }
@@ -165,7 +165,7 @@ impl CompactionPlan {
         self.apply_prose(&merged, summarizer)
     }
 
-    /// Does the same with this prose in the place of what answers say: an answer that somebody has edited.
+    /// Does the same with this prose instead of the answers: an answer that a user has edited.
     ///
     /// # Errors
     ///
@@ -186,12 +186,12 @@ impl CompactionPlan {
                     ..
                 }
         );
-        // An outline that somebody has edited is a text like any other.
+        // An outline that was edited is a text like any other.
         let is_outline = may_be_outline && prose == self.extractive_text();
         let lead = prompts::outline_lead();
         let edited = prose.strip_prefix(&lead).filter(|_| !is_outline);
         let prose = edited.map_or(prose, str::trim_start);
-        // What an outline quotes is behind its marks; the tags of a model's text are defused.
+        // The quotes of an outline have marks; the tags in a model's text are escaped.
         let merged = match self.profile {
             Profile::Own if !is_outline => escape_ledger(prose),
             Profile::Own | Profile::Pi => prose.to_owned(),

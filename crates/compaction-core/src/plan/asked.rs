@@ -1,4 +1,4 @@
-//! What a plan asks of a summarizer.
+//! The requests of a plan to a summarizer.
 
 use crate::plan::CompactionPlan;
 use crate::plan::requests::{CannotShrink, RequestSource, WindowTooSmall, build_requests};
@@ -10,9 +10,9 @@ impl CompactionPlan {
         &self.asked.requests
     }
 
-    /// Returns the request for one line about the session, given its new summary and what stays verbatim
-    /// (the newest of it, where not all fits). It is asked only where somebody shows such lines, and its
-    /// failure fails nothing.
+    /// Returns the request for one line about the session, given its new summary and what stays verbatim (the newest of
+    /// it, if not all fits). Only a client that shows such lines sends it, and its failure does not fail the
+    /// compaction.
     ///
     /// # Errors
     ///

@@ -16,14 +16,14 @@ use crate::rules::Rules;
 use crate::threshold::{Threshold, threshold};
 use session_model::tokens::TokenCount;
 
-/// What should stay verbatim and what does.
+/// The size that should stay verbatim, and the size that does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct KeepBudget {
     /// The setting.
     pub asked: TokenCount,
     /// The setting, bounded by the threshold and adapted to measured usage.
     pub effective: TokenCount,
-    /// What stays.
+    /// The size that stays.
     pub kept: TokenCount,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn refuse_compacted(
         let newest = path.newest(EntryKind::Compaction);
         let after = newest.map_or(0, |(place, _)| place + 1);
         let after: BTreeSet<EntryIndex> = path.entries()[after..].iter().copied().collect();
-        // What the compaction itself brought back is no work that was done since.
+        // Content that the compaction itself restored does not count as new work.
         let visible_after = context.entries.iter().any(|projected| {
             !projected.messages.is_empty()
                 && !restore::is_restored(&projected.entry.body)
@@ -149,7 +149,7 @@ pub(super) fn extractive_budget(
     asked.min(room).max(LEAST_SUMMARY)
 }
 
-/// The least that an extractive summary may take, whatever leaves the context.
+/// The smallest limit of an extractive summary, if little leaves the context.
 const LEAST_SUMMARY: TokenCount = TokenCount(200);
 
 /// Returns what the beginning of a split turn may take of a cap.

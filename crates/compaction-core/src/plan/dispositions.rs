@@ -1,4 +1,4 @@
-//! What becomes of each entry of a context, and which files that concerns.
+//! The disposition of each entry of a context, and the files that it concerns.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::threshold::Threshold;
 use session_facts::SourceMessage;
 use session_model::tokens::{TokenCount, TokenCounter};
 
-/// What becomes of an entry.
+/// The disposition of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Disposition {
@@ -59,22 +59,22 @@ impl Disposition {
 pub struct PlannedEntry {
     /// The entry.
     pub entry_id: EntryId,
-    /// What becomes of it.
+    /// The disposition.
     #[serde(rename = "fate")]
     pub disposition: Disposition,
     /// Its tokens in the context before.
     pub tokens: TokenCount,
-    /// Why, as a sentence fragment.
+    /// The reason, as a sentence fragment.
     pub reason: &'static str,
-    /// What of it comes back after the summary.
+    /// The part of it that is restored after the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comes_back: Option<ComesBack>,
-    /// Whether it is summarized, and also kept verbatim as a pin in the ledger.
+    /// True if it is summarized, and also kept verbatim as a pin in the ledger.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
 }
 
-/// What of a summarized entry comes back.
+/// The part of a summarized entry that is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComesBack {
@@ -268,7 +268,7 @@ pub(crate) fn file_ops(
             Disposition::Summarized | Disposition::TurnPrefix
         )
     };
-    // Entries that an edit took out did their work on disk all the same.
+    // Entries that an edit removed have changed files nevertheless.
     let last = dispositions
         .iter()
         .rposition(goes)

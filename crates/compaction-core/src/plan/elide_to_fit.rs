@@ -30,13 +30,13 @@ pub struct Elision {
     pub entry_id: EntryId,
     /// Its tokens before.
     pub tokens: TokenCount,
-    /// How many of them are saved.
+    /// The saved tokens.
     pub saved: TokenCount,
-    /// What stands there afterwards.
+    /// The content after the elision.
     pub replacement: Content,
 }
 
-/// What an elided text keeps of its beginning and of its end, in UTF-16 code units.
+/// The length of the beginning and of the end that an elided text keeps, in UTF-16 code units.
 const EDGE: usize = 800;
 
 /// Texts up to this size are not elided, in tokens.
@@ -66,7 +66,7 @@ pub(super) fn rescue(
     };
     plan.ledger = ledger(plan, TokenCount::ZERO);
     let mut pinned = pinned(path, options);
-    // What is shortened to its share stays at that.
+    // A text that is shortened to its share is not shortened again.
     pinned.extend(plan.elisions.iter().map(|it| it.entry_id.clone()));
     let excess = plan.most_tokens_after().saturating_sub(threshold);
     let kept = plan.cut.first_kept()..context.entries.len();
@@ -90,8 +90,8 @@ pub(super) fn rescue(
     Ok(())
 }
 
-/// Returns the elisions that a context needs whose newest turn alone exceeds the threshold: nothing
-/// is old enough to be summarized, so what is large is shortened where it stands.
+/// Returns the elisions of a context whose newest turn alone exceeds the threshold: nothing is old enough to be
+/// summarized, so large content is shortened in place.
 ///
 /// # Errors
 ///
@@ -143,7 +143,7 @@ pub fn plan_elision(
 pub struct ElisionPlan {
     /// The leaf that it was made for.
     pub leaf: EntryId,
-    /// What is shortened, oldest first.
+    /// The elisions, oldest first.
     pub elisions: Vec<Elision>,
     /// Tokens saved.
     pub saved: TokenCount,
@@ -332,8 +332,8 @@ fn elided(message: &AgentMessage, id: &EntryId, counter: &dyn TokenCounter) -> O
     }
 }
 
-/// Returns the call with every long text among its arguments shortened; the other arguments keep their
-/// spelling. A signature covers the arguments, so it goes when they change.
+/// Returns the call with every long text among its arguments shortened; the other arguments keep their JSON text. A
+/// signature covers the arguments, so it is removed when they change.
 fn short_call(call: &ToolCall, id: &EntryId, counter: &dyn TokenCounter) -> ToolCall {
     let Some(arguments) = &call.arguments else {
         return call.clone();

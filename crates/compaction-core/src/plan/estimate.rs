@@ -1,4 +1,4 @@
-//! How large the context is before and after a compaction.
+//! The size of the context before and after a compaction.
 
 use session_model::tokens::TokenCount;
 use session_model::{AgentMessage, SummaryMessage, acknowledgement, resumed};
@@ -21,7 +21,7 @@ impl CompactionPlan {
         let kept = self.entries.iter().filter(|entry| stays(entry.disposition));
         let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
         let elided: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
-        // The sentence to go on stands behind the summary.
+        // The instruction to continue follows the summary.
         let summary = match self.restored {
             Some(_) => resumed(summary),
             None => summary.to_owned(),
@@ -63,8 +63,8 @@ impl CompactionPlan {
         }
     }
 
-    /// Returns what stands behind the summary although nothing is kept: its acknowledgement, what is brought back
-    /// and calls that wait.
+    /// Returns the size of the messages after the summary although nothing is kept: its acknowledgement, restored
+    /// content and calls that wait.
     fn tokens_behind(&self) -> TokenCount {
         let Some(restored) = &self.restored else {
             return TokenCount::ZERO;
@@ -77,7 +77,7 @@ impl CompactionPlan {
     }
 
     pub(super) fn system_tokens(&self) -> TokenCount {
-        // Where the rules leave system messages in place, they are among the entries.
+        // If the rules leave system messages in place, they are among the entries.
         let in_place = self.profile == Profile::Pi;
         let system = self.system.as_ref().filter(|_| !in_place);
         let system = system.map(|system| AgentMessage::System(system.clone()));

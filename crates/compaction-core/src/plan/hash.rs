@@ -38,8 +38,8 @@ impl fmt::Display for PlanHash {
     }
 }
 
-/// Returns the hash of what was asked of whoever wrote a summary, 16 hex digits: the system prompt and the instructions
-/// of each request. `None` where no prompt was read: rules, hooks and native forms have none.
+/// Returns the hash of the requests for a summary, 16 hex digits: the system prompt and the instructions of each
+/// request. `None` if the summary was made without a prompt: extractive, by a hook or in a native form.
 pub(crate) fn prompt_hash(requests: &[SummaryRequest], summarizer: &Summarizer) -> Option<String> {
     match summarizer {
         Summarizer::Extractive | Summarizer::Native { .. } | Summarizer::Hook { .. } => None,

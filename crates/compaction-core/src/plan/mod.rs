@@ -64,23 +64,23 @@ use requests::{RequestSet, RequestSource, Shared, output_cap};
 pub struct CompactionPlan {
     /// The leaf that it was made for.
     pub leaf: EntryId,
-    /// Whose rules it follows.
+    /// The profile whose rules it follows.
     pub profile: Profile,
-    /// How it is done.
+    /// The strategy.
     pub strategy: Strategy,
-    /// What started it.
+    /// The trigger.
     pub trigger: &'static str,
-    /// How large the context is.
+    /// The size of the context.
     pub measure: Measure,
-    /// When compaction is due; `None` when the window is unknown.
+    /// The threshold of automatic compaction; `None` when the window is unknown.
     pub threshold: Option<Threshold>,
-    /// What stays verbatim.
+    /// The size that stays verbatim.
     pub keep: KeepBudget,
-    /// Where the kept range begins, as places among `entries`.
+    /// The beginning of the kept range, as indices of `entries`.
     pub cut: CutPoint,
     /// The entries of the context and what becomes of each.
     pub entries: Vec<PlannedEntry>,
-    /// What is elided inside the kept range.
+    /// The elisions in the kept range.
     pub elisions: Vec<Elision>,
     /// Files that were read and changed in what is summarized, and in what was summarized before.
     pub files: FileOps,
@@ -90,16 +90,16 @@ pub struct CompactionPlan {
     pub system: Option<SystemMessage>,
     /// The largest extractive summary with its lists of files, pins aside.
     pub summary_cap: TokenCount,
-    /// What follows the prose of a model.
+    /// The ledger after the prose of a model.
     pub ledger: LedgerBlock,
-    /// What comes back after the summary (strategy `restore`).
+    /// The restored content after the summary (strategy `restore`).
     pub restored: Option<Restored>,
     /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is
     /// said again after the summary, its text left out.
     pub pending: Option<AssistantMessage>,
     /// The outline of what leaves the context.
     pub(crate) outline: Outline,
-    /// What all pins together may take.
+    /// The limit of all pins together.
     pin_budget: TokenCount,
     pub(crate) file_list_limit: Option<usize>,
     /// The window, zero when it is not known.

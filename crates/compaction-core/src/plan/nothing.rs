@@ -1,10 +1,10 @@
-//! Why there is nothing to compact.
+//! The reasons why there is nothing to compact.
 
 use crate::plan::WindowTooSmall;
 use crate::shares::ContextShares;
 use session_model::tokens::TokenCount;
 
-/// Why there is no plan.
+/// The reason why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NothingToDo {
@@ -22,14 +22,14 @@ pub enum NothingToDo {
         /// The threshold.
         threshold: TokenCount,
     },
-    /// What must stay exceeds the window by itself.
+    /// The content that must stay exceeds the window by itself.
     #[error("what must stay takes {after} tokens, more than the window of {window}: {shares}")]
     CannotFit {
         /// Tokens after the compaction.
         after: TokenCount,
         /// The window.
         window: TokenCount,
-        /// What they are.
+        /// The parts of the context.
         shares: ContextShares,
     },
     /// The context is above the threshold, and nothing in it is long enough to be shortened.
@@ -37,7 +37,7 @@ pub enum NothingToDo {
     NothingLong {
         /// Tokens of the context.
         tokens: TokenCount,
-        /// What they are.
+        /// The parts of the context.
         shares: ContextShares,
     },
     /// The summarizer's window is too small for any request.

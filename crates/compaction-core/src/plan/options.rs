@@ -1,14 +1,14 @@
-//! What a plan is made from, in addition to the path.
+//! The inputs of a plan, in addition to the path.
 
 use crate::restore::RestoreInput;
 use crate::rules::Profile;
 use crate::settings::Settings;
 use session_model::tokens::TokenCount;
 
-/// Why a compaction is considered.
+/// The reason why a compaction is considered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trigger {
-    /// Somebody asked for it.
+    /// The user requested it.
     Manual {
         /// What the summary should focus on.
         focus: Option<String>,
@@ -52,7 +52,7 @@ impl Trigger {
     }
 }
 
-/// What the summarizer can take and give.
+/// The limits of the summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SummarizerLimits {
     /// Its window.
@@ -61,7 +61,7 @@ pub struct SummarizerLimits {
     pub max_output: Option<TokenCount>,
 }
 
-/// What hooks add to the requests of a plan.
+/// Additions of hooks to the requests of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookInput {
     /// A prompt in the place of the base prompt.
@@ -76,15 +76,15 @@ pub struct HookInput {
 pub struct PlanOptions {
     /// The settings.
     pub settings: Settings,
-    /// Whose rules are followed.
+    /// The profile whose rules are followed.
     pub profile: Profile,
     /// The window of the model that the session talks to; zero when unknown.
     pub window: TokenCount,
-    /// What the summarizer can take and give.
+    /// The limits of the summarizer.
     pub summarizer: SummarizerLimits,
-    /// What hooks add.
+    /// Additions of hooks.
     pub hooks: HookInput,
-    /// What the disk holds of the files that were touched; only the strategy `restore` asks.
+    /// The contents on disk of the touched files; only the strategy `restore` uses it.
     pub restore: RestoreInput,
 }
 

@@ -33,7 +33,7 @@ pub(super) fn oversized(
         );
         output && counter.message(message) > most
     };
-    // What is small as a whole has no large output.
+    // An entry that is small as a whole has no large output.
     let entries = context.entries.iter().enumerate();
     let entries = entries.filter(|(place, _)| items[*place].tokens > most);
     let large: Vec<_> = entries

@@ -1,11 +1,11 @@
-//! What marks pruned output: the notice in its place, and the entry that says how to undo it.
+//! The marks of pruned output: the notice that replaces it, and the entry that says how to undo it.
 
 use session_model::{CustomDraft, EntryDraft, EntryId, json::RawJson};
 
 use crate::plan::PlanHash;
 use session_model::tokens::TokenCount;
 
-/// Returns what stands in the place of pruned output.
+/// Returns the notice that replaces pruned output.
 pub fn notice(tokens: TokenCount) -> String {
     format!("[Output truncated - {tokens} tokens]")
 }

@@ -11,7 +11,7 @@ use crate::serialize::escape;
 use session_facts::SourceMessage;
 use session_model::tokens::{TokenCount, TokenCounter};
 
-/// What is to be summarized for one kind of request, before it is folded.
+/// The content to summarize for one kind of request, before it is folded.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestSource {
     pub kind: RequestKind,
@@ -22,7 +22,7 @@ pub(crate) struct RequestSource {
     pub source: Vec<SourceMessage>,
 }
 
-/// What all requests of a plan share.
+/// The shared parts of all requests of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Shared {
     pub limits: SummarizerLimits,
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     pub escapes: bool,
     pub hooks: HookInput,
     pub focus: Option<String>,
-    /// How often the budget was halved.
+    /// The number of times the budget was halved.
     pub halvings: u32,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Shared {
 pub struct WindowTooSmall {
     /// The window.
     pub window: TokenCount,
-    /// What remains after prompt, carried summary and answer.
+    /// The tokens that remain after prompt, carried summary and answer.
     pub left: TokenCount,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn output_cap(
     cap.max(TokenCount(1))
 }
 
-/// What is asked of a summarizer, and what it takes to ask it in smaller pieces.
+/// The requests to a summarizer, and the data to split them into smaller ones.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestSet {
     sources: Vec<RequestSource>,

@@ -1,4 +1,4 @@
-//! Whether the prose of a model is worth storing: a refusal, an echo or continued work in the place of a summary is not.
+//! Checks if the prose of a model is worth storing: a refusal, an echo or continued work instead of a summary is not.
 //!
 //! Nothing is read into the prose. It is asked how many of the names of the work are in it: the files that were changed, the
 //! commands whose last run failed, and the words of the newest request. The outline is asked the same. Words alone count only
@@ -11,14 +11,14 @@ use session_model::tokens::TokenCount;
 use crate::plan::{ApplyError, CompactionPlan};
 use crate::request::RequestKind;
 
-/// How many names of each kind are looked for.
+/// The number of names of each kind that are searched for.
 const NAMES: usize = 40;
 /// The shortest word of a request that is a name, in characters.
 const WORD: usize = 5;
 /// With fewer names nothing can be said; with fewer files and commands among them only of short prose.
 const LEAST_NAMES: usize = 5;
 const LEAST_WORK: usize = 3;
-/// How many times as many names the outline may have before the prose is refused.
+/// The factor by which the outline may have more names before the prose is refused.
 const TIMES: usize = 5;
 /// Prose up to this size is short for a context above this one, in tokens.
 const SHORT: TokenCount = TokenCount(120);
@@ -26,7 +26,7 @@ const MUCH: TokenCount = TokenCount(8000);
 /// From so many lines on, prose of which only one line in so many is another one repeats itself.
 const LINES: usize = 40;
 const SAME: usize = 4;
-/// How much of the instructions in the prose makes it an echo, in bytes.
+/// The length of a copy of the instructions that makes the prose an echo, in bytes.
 const ECHO: usize = 120;
 
 impl CompactionPlan {

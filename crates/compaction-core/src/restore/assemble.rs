@@ -17,7 +17,7 @@ use session_model::tokens::{TokenCount, TokenCounter, image_tokens};
 /// The most bytes of all images together.
 const ALL_IMAGES_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many characters a token may stand for, at most: a text with more has more tokens than the estimate says.
+/// The largest number of characters per token: a longer text has more tokens than the estimate says.
 const CHARS_PER_TOKEN: u64 = 4;
 
 /// A file that is looked at, with the texts that may come into the context.
@@ -82,7 +82,7 @@ pub(crate) fn restored(
         let whole = words::file(&path, file.file.freshness, text, diff.as_deref());
         let plain = || words::file(&path, file.file.freshness, text, None);
         let fits = |block: &String| cost(block) <= left + freed;
-        // Where the difference does not fit, the text may.
+        // If the difference does not fit, the text may.
         let block = Some(whole)
             .filter(fits)
             .or_else(|| Some(plain()).filter(fits));

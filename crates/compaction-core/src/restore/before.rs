@@ -1,4 +1,4 @@
-//! What earlier compactions brought back: its paths are given to the next summarizer, its contents are not.
+//! The content that earlier compactions restored: its paths are given to the next summarizer, its contents are not.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whether a file is as the agent saw it last, and what changed.
+//! Compares a file with the version that the agent saw last.
 
 use session_facts::{LastSeen, comparable, content_hash};
 
@@ -46,9 +46,9 @@ fn short_diff(before: &str, after: &str) -> Option<String> {
     (text.len() <= MOST_BYTES).then_some(text)
 }
 
-/// Returns the lines that differ, each run under a line that says where it stands now; `head` lines stand before both.
+/// Returns the lines that differ, each run after a line with its current position; `head` lines precede both.
 fn changed_lines(old: &[&str], new: &[&str], head: usize) -> Vec<String> {
-    // How many lines the rests from here on have in common.
+    // The number of common lines of the two rests from here on.
     let width = new.len() + 1;
     let mut common = vec![0_u16; (old.len() + 1) * width];
     for (row, old) in old.iter().enumerate().rev() {

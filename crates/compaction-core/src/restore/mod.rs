@@ -1,4 +1,4 @@
-//! The strategy `restore`: everything is summarized, and what the work goes on with is brought back: the files that
+//! The strategy `restore`: everything is summarized, and content that the next turn needs is restored: the files that
 //! were touched last, as they are on disk now, and the newest images.
 //!
 //! ```text
@@ -29,7 +29,7 @@ pub(crate) use before::{references, turns_before};
 pub(crate) use pending::pending_calls;
 pub(crate) use snapshot::snapshot_of;
 
-/// What is on disk where a touched file was.
+/// The state on disk of a touched file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
     /// Its text, decoded.
@@ -47,7 +47,7 @@ pub enum FileState {
     Missing,
     /// It is no regular file, or may not be read.
     Unreadable {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -55,26 +55,26 @@ pub enum FileState {
 /// A touched file inside the workspace and what is on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFile {
-    /// What the agent did with it.
+    /// The agent's use of it.
     pub touched: TouchedFile,
     /// The path to show: relative to the workspace where it can be.
     pub shown: String,
-    /// What is there.
+    /// The state on disk.
     pub state: FileState,
 }
 
-/// What a caller found on disk for [`touched_files`].
+/// The state on disk of [`touched_files`], as the caller found it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreInput {
     /// Files inside the workspace, newest first, each once by its resolved path.
     pub files: Vec<DiskFile>,
     /// Paths that were left out because they lead out of the workspace. The model does not see them.
     pub outside: Vec<String>,
-    /// What went wrong as a whole, so that nothing is brought back.
+    /// The error that prevents any restoration.
     pub failed: Option<String>,
 }
 
-/// Whether a file is as the agent saw it last.
+/// Says if a file is as the agent saw it last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Freshness {
@@ -84,11 +84,11 @@ pub enum Freshness {
     Changed,
     /// It is gone.
     Deleted,
-    /// Nobody can tell.
+    /// It is not known.
     Unknown,
 }
 
-/// What becomes of a touched file.
+/// The outcome for a touched file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -124,13 +124,13 @@ impl Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredFile {
-    /// The path, as the call spells it.
+    /// The path as the call contains it.
     pub path: String,
     /// The path, as it is shown.
     pub shown: String,
-    /// What becomes of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Whether it is as it was.
+    /// Says if it is unchanged.
     pub freshness: Freshness,
     /// The entry of the call that touched it.
     pub entry_id: EntryId,
@@ -141,7 +141,7 @@ pub struct RestoredFile {
     pub seen: Option<String>,
 }
 
-/// What becomes of one of the newest images.
+/// The outcome for one of the newest images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageOutcome {
@@ -161,18 +161,18 @@ pub struct RestoredImage {
     pub entry_id: EntryId,
     /// The tool that it comes from; `None` for the user's.
     pub tool: Option<String>,
-    /// What the tool was called with, bounded.
+    /// The arguments of the tool call, bounded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<String>,
     /// In which turn, from 1.
     pub turn: usize,
-    /// What becomes of it.
+    /// The outcome.
     pub outcome: ImageOutcome,
     /// Tokens of it with its caption.
     pub tokens: TokenCount,
 }
 
-/// What is brought back.
+/// The restored content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Restored {
     /// The content of the one message; `None` where nothing comes back.
@@ -183,9 +183,9 @@ pub struct Restored {
     pub images: Vec<RestoredImage>,
     /// Tokens of the message.
     pub tokens: TokenCount,
-    /// How many turns the session has by then.
+    /// The number of turns in the session so far.
     pub turns: usize,
-    /// Why nothing comes back, where something went wrong.
+    /// The error that prevented any restoration.
     pub failed: Option<String>,
 }
 
@@ -242,7 +242,7 @@ pub(crate) fn is_restored(body: &EntryBody) -> bool {
 
 /// Returns the files that the context's calls touched, newest first; see [`touched_in`].
 pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
-    // What an edit shortened or took out was seen all the same.
+    // The agent saw what an edit shortened or removed later.
     let originals = context.entries.iter().flat_map(|projected| {
         let messages = projected.original_messages().into_iter();
         messages.map(|message| SourceMessage {

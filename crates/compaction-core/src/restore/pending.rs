@@ -7,7 +7,7 @@ use session_model::{
 };
 
 /// Returns the answer at the end of a context whose calls have no results yet: its calls, with the signed thinking
-/// that stands before them, and its entry; its text is in the summary. Calls that have results already are left out.
+/// before them, and its entry; its text is in the summary. Calls that have results already are left out.
 pub(crate) fn pending_calls(context: &SessionContext) -> Option<(EntryId, AssistantMessage)> {
     let mut answered: BTreeSet<&str> = BTreeSet::new();
     let mut last = None;
@@ -18,7 +18,7 @@ pub(crate) fn pending_calls(context: &SessionContext) -> Option<(EntryId, Assist
                 last = Some((id, answer));
                 break;
             }
-            // Who speaks after a call does not wait for its result.
+            // A message after a call shows that its result is no longer expected.
             AgentMessage::System(_)
             | AgentMessage::User(_)
             | AgentMessage::Developer(_)
@@ -45,7 +45,7 @@ pub(crate) fn pending_calls(context: &SessionContext) -> Option<(EntryId, Assist
     kept.tool_calls().next()?;
     let answer = AssistantMessage {
         content: kept,
-        // What was billed for it was billed for a context that is gone.
+        // The billed usage belongs to a context that no longer exists.
         usage: None,
         ..answer.clone()
     };

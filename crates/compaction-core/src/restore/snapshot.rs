@@ -6,16 +6,16 @@
 
 use std::borrow::Cow;
 
-/// What some models think in.
+/// The tags of the scratchpads of some models.
 const SCRATCHPADS: [&str; 4] = ["analysis", "think", "thinking", "scratchpad"];
 
-/// What a snapshot stands in.
+/// The tag of a snapshot.
 const SNAPSHOT: &str = "state_snapshot";
 
 /// A tag of one of those names.
 #[derive(Debug, Clone, Copy)]
 struct Tag {
-    /// Where it begins and where it ends, in bytes.
+    /// Its beginning and its end, in bytes.
     start: usize,
     end: usize,
     name: &'static str,
@@ -75,7 +75,7 @@ fn tags(text: &str) -> Vec<Tag> {
     let mut tags = Vec::new();
     let names = SCRATCHPADS.into_iter().chain([SNAPSHOT]);
     let mut from = 0;
-    // Where no bracket closes any more, no tag ends, so none is looked for again.
+    // Without a closing bracket no tag ends, so the search stops.
     while let Some(start) = text[from..].find('<').map(|at| from + at) {
         from = start + 1;
         let closes = text[from..].starts_with('/');
@@ -120,7 +120,7 @@ impl<'a> Scan<'a> {
         Self { text, tags, ends }
     }
 
-    /// Returns what stands in the snapshot's tags, where they are outside of scratchpads.
+    /// Returns the text in the snapshot's tags, if they are outside of scratchpads.
     fn snapshot(&self) -> Option<&'a str> {
         let mut at = 0;
         while let Some(tag) = self.tags.get(at) {

@@ -1,4 +1,4 @@
-//! What is said around files and images that are brought back.
+//! The text around files and images that are restored.
 
 use askama::Template;
 use session_model::fence_for;

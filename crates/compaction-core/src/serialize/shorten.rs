@@ -1,4 +1,4 @@
-//! What a summarizer reads of long results: repeated lines once, files as outlines, errors with their ends.
+//! Shortens long results for a summarizer: repeated lines once, files as outlines, errors with their ends.
 
 use std::borrow::Cow;
 
@@ -64,10 +64,10 @@ pub(super) fn outline(tool: &str, text: &str, limit: usize) -> Option<String> {
     (lines > 0).then(|| format!("{outline}\n[... outline; {left} other lines left out]"))
 }
 
-/// How often a line must come in a row to be folded.
+/// The number of repetitions from which a line is folded.
 const REPEATS: usize = 4;
 
-/// Returns a text in which a line that comes several times in a row stands once, with how often it came.
+/// Returns a text in which a line that is repeated several times in a row occurs once, with the count.
 pub(super) fn folded_lines(text: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = text.split('\n').collect();
     let repeats = lines
@@ -89,7 +89,7 @@ pub(super) fn folded_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded.join("\n"))
 }
 
-/// Returns the beginning of what a failed call printed and more of its end, which tells what went wrong.
+/// Returns the beginning of a failed call's output and more of its end, which contains the error.
 pub(super) fn ends(text: &str, limit: usize) -> String {
     let units = json::utf16_len(text);
     if units <= limit {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use session_model::tokens::TokenCount;
 
-/// All settings of this crate, as `settings.json` spells them.
+/// All settings of this crate, with the names of `settings.json`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
@@ -21,7 +21,7 @@ pub struct Settings {
     pub branch_summary: BranchSummarySettings,
 }
 
-/// What the algorithms need of the settings under `compaction`.
+/// The settings under `compaction`, as far as the algorithms need them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, rename_all = "camelCase")]
@@ -40,14 +40,15 @@ pub struct CompactionSettings {
     pub threshold_percent: i64,
     /// Compact at this many tokens, if positive; overrides the percentage.
     pub threshold_tokens: i64,
-    /// What stays verbatim: everything from the entry that reaches the budget (`nearest`), or only what fits (`fit`).
+    /// The rule for what stays verbatim: everything from the entry that reaches the budget (`nearest`), or only what
+    /// fits (`fit`).
     pub cut_rule: CutRule,
-    /// How a conversation is written for a summarizer.
+    /// The form in which a conversation is serialized for a summarizer.
     pub serialization: Serialization,
-    /// How much of a tool result a summarizer sees, in UTF-16 code units.
+    /// The limit of a tool result for a summarizer, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub tool_result_chars: usize,
-    /// How much of one tool argument a summarizer sees, in UTF-16 code units.
+    /// The limit of one tool argument for a summarizer, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub tool_argument_chars: usize,
     /// How much of a thinking block a summarizer sees, in UTF-16 code units; 0 leaves thinking out.
@@ -56,15 +57,15 @@ pub struct CompactionSettings {
     /// tokens, at most a quarter of the threshold and half of what it replaces.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 100)))]
     pub extractive_percent: f64,
-    /// How many paths each file list in a summary names; the entry's details name all.
+    /// The number of paths in each file list of a summary; the entry's details name all.
     pub file_list_limit: usize,
     /// Pruning of old tool output.
     pub prune: PruneSettings,
-    /// What code quotes next to the prose of a model.
+    /// Settings of the ledger, the facts that the program quotes next to the prose of a model.
     pub ledger: LedgerSettings,
-    /// What users pin.
+    /// Settings of the user's pins.
     pub pins: PinSettings,
-    /// What the strategy `restore` brings back.
+    /// Settings of the strategy `restore`.
     pub restore: RestoreSettings,
 }
 
@@ -96,7 +97,7 @@ impl Default for CompactionSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct PruneSettings {
-    /// Whether old tool output is pruned before an automatic compaction.
+    /// True if old tool output is pruned before an automatic compaction.
     pub enabled: bool,
     /// The newest tool output, in tokens, that is not pruned by age; at most a quarter of the threshold.
     pub protect_tokens: TokenCount,
@@ -106,7 +107,7 @@ pub struct PruneSettings {
     pub minimum_tokens: TokenCount,
     /// Tools whose results are not pruned by age.
     pub protected_tools: Vec<String>,
-    /// Whether a newer full read of a file prunes older ones.
+    /// True if a newer full read of a file prunes older ones.
     pub supersede_reads: bool,
 }
 
@@ -128,7 +129,7 @@ impl Default for PruneSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct BranchSummarySettings {
-    /// Whether a move offers to summarize the branch that is left.
+    /// True if a move offers to summarize the branch that is left.
     pub enabled: bool,
     /// Tokens kept free for the prompt and the answer.
     pub reserve_tokens: TokenCount,
@@ -143,7 +144,7 @@ impl Default for BranchSummarySettings {
     }
 }
 
-/// What is kept free for the answer when settings name nothing.
+/// The default size that is reserved for the answer.
 pub const DEFAULT_RESERVE: TokenCount = TokenCount(16_384);
 
 /// A value that a setting cannot have.
@@ -155,7 +156,7 @@ pub struct InvalidSetting {
     pub key: &'static str,
     /// The value that was given.
     pub value: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: &'static str,
 }
 

@@ -35,17 +35,17 @@ pub struct PinSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RestoreSettings {
-    /// How many of the files touched last are restored; 0 for none.
+    /// The number of files touched last that are restored; 0 for none.
     pub max_files: usize,
-    /// How many of the newest images are restored; 0 for none.
+    /// The number of the newest images that are restored; 0 for none.
     pub max_images: usize,
     /// The most tokens of one file; a larger one is only named.
     pub tokens_per_file: TokenCount,
     /// The most tokens of everything restored, with the text around it; the rest is only named.
     pub total_tokens: TokenCount,
-    /// Whether many images of tools start a compaction below the threshold.
+    /// True if many images of tools start a compaction below the threshold.
     pub image_trigger: bool,
-    /// How many images start one.
+    /// The number of images that starts one.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub image_trigger_count: usize,
 }

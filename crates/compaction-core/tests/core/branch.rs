@@ -560,7 +560,7 @@ fn a_budget_that_nothing_fits_is_told() {
     let (requests, said) = plan_for("u:10 a:10 u:400", "e3");
     assert_eq!(requests, 0);
     insta::assert_snapshot!(said, @"OverBudget: no summary: the newest message of the branch takes 312 tokens, the budget is 150");
-    // Something fits; nothing was said; a result that nobody reads whole.
+    // A branch with something that fits, and one without messages.
     assert_eq!(plan_for("u:400 a:10", "e2"), (1, String::new()));
     assert_eq!(plan_for("model info", "e2"), (0, String::new()));
 }

@@ -1,4 +1,4 @@
-//! From what a service says to what kind of failure it is.
+//! Classifies the failed response of a service.
 //!
 //! Services agree on little: one says an overflow with a code, another with a sentence, a third with status
 //! 200. The body is read leniently, whatever its form, and then the most certain sign decides, in this order:

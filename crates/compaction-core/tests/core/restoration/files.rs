@@ -256,7 +256,7 @@ fn r10_missing_and_binary_files_are_reported_and_add_nothing() {
         .details
         .clone();
     let details = details.expect("details").to_value();
-    // The next compaction looks for those that were told of.
+    // The next compaction looks for the files that this one named.
     assert_eq!(paths(&after.lines), ["f3", "f4", "f5"]);
     let outcomes = details["restored"]["files"]
         .as_array()

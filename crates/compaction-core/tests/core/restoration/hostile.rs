@@ -17,7 +17,7 @@ fn r13_a_file_cannot_leave_its_fence() {
     assert_eq!(blocks.len(), 2);
     let fence = fence_for(evil);
     assert_eq!(fence.len(), 6);
-    // Between our two fences stands the file to the letter; no other line is such a fence.
+    // The file is verbatim between our two fences; no other line is such a fence.
     let fences = blocks[1].lines().filter(|line| *line == fence).count();
     let parts: Vec<&str> = blocks[1].split(&format!("\n{fence}\n")).collect();
     assert_eq!(parts[1], evil.trim_end_matches('\n'));
@@ -57,7 +57,7 @@ fn r13_control_characters_are_stripped_from_paths() {
         "{}",
         blocks[1]
     );
-    // It can be opened again all the same.
+    // It can be opened again nevertheless.
     let touched = after.lines.touched();
     assert!(touched.iter().any(|file| file.path == path));
 }

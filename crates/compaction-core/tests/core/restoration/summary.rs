@@ -190,7 +190,7 @@ fn r04_the_sentence_to_go_on_is_in_the_context_alone() {
     let frame = restore_frame();
     let (resume, acknowledgement) = frame.split_once('\n').expect("two lines");
     assert!(format!("{:?}", after.sent()).contains(resume));
-    // Neither in the file, which peers read, nor in what hooks are told.
+    // Neither in the file, which peers read, nor in the payloads of hooks.
     for sentence in [resume, acknowledgement] {
         assert!(!after.lines.text.contains(sentence));
         assert!(!after.applied.summary.contains(sentence));
