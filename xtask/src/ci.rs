@@ -78,7 +78,7 @@ const STEPS: [Step; 18] = [
     ("a real model", |_| e2e_llm::run(&[])),
 ];
 
-/// Runs every step, or those whose names contain a word that is given.
+/// Runs every step, or those whose names contain one of the words in `only`.
 pub fn run(only: &[String]) -> Outcome {
     let (started, mut skipped, mut times) = (Instant::now(), Skipped::new(), Vec::new());
     let wanted = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(word));
@@ -178,7 +178,7 @@ fn examples() -> Outcome {
     Ok(())
 }
 
-/// Packages every crate that can be published, and checks each from what is in its package alone, the others being
+/// Packages every crate that can be published, and checks each from its package alone, with the other crates as
 /// packages too. Nothing is written outside of the build folder.
 fn packaged() -> Outcome {
     let members = packages(Dependencies::Named)?;
@@ -212,7 +212,7 @@ fn packaged() -> Outcome {
     Ok(())
 }
 
-/// Unpacks packages into a workspace of their own.
+/// Unpacks packages into a new workspace.
 fn unpack(folder: &Path, names: &[(&str, &str)]) -> std::io::Result<()> {
     let unpacked = folder.join("unpacked");
     if unpacked.exists() {
@@ -240,7 +240,7 @@ fn unpack(folder: &Path, names: &[(&str, &str)]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs cargo-deny where it is installed.
+/// Runs cargo-deny if it is installed.
 fn deny(skipped: &mut Skipped) -> Outcome {
     skipped.push("security advisories: no step looks them up".to_owned());
     let found = cargo(&["deny", "--version"]).output();

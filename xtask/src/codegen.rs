@@ -1,4 +1,4 @@
-//! Generated files: written anew, or compared with what the generators give.
+//! Writes generated files, or compares them with the output of the generators.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     Ok(files)
 }
 
-/// Returns the table of the tools: the first sentence of their descriptions, and what their metadata says.
+/// Returns the table of the tools: the first sentence of their descriptions, and their properties.
 fn tool_table() -> String {
     let tools = session_tools::standard_tools();
     let yes_or_no = |yes: bool| if yes { "yes" } else { "no" };

@@ -6,14 +6,14 @@ use std::process::Command;
 use crate::integrations;
 use crate::run::{Outcome, debug_binary, root, succeed, without_settings};
 
-/// Sessions that are compared in addition to the generated ones, where they are at hand.
+/// Sessions that are compared in addition to the generated ones, if they exist.
 const EXTRA: [&str; 3] = [
     "examples/sessions/long.jsonl",
     "../shared/sessions/pi_large-session.jsonl",
     "../shared/sessions/pi_v3_small.jsonl",
 ];
 
-/// Installs pi where it is missing and compares; arguments are passed on to the comparison.
+/// Installs pi if it is missing and compares; arguments are passed on to the comparison.
 pub fn run(arguments: &[String]) -> Outcome {
     let pi = integrations::install_pi()?;
     let binary = debug_binary()?;

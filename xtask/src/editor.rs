@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::run::{Outcome, cargo, debug_binary, root, succeed, target, without_settings};
 
-/// Returns where the client is once it is built.
+/// Returns the path of the built client.
 pub fn client() -> PathBuf {
     let client = format!("debug/acp-client{}", std::env::consts::EXE_SUFFIX);
     target().join("acp-client").join(client)

@@ -307,7 +307,7 @@ impl Endurance {
         let (mut acknowledged, mut lost, mut invalid) = (0, 0, 0);
         for ((name, _), of) in SESSIONS.iter().zip(&record.acknowledged) {
             let path = self.folder.join(name);
-            // Messages that the model has not been asked about are in a file next to the session.
+            // Messages that were not sent to the model yet are in a file next to the session.
             let pending = fs::read_to_string(path.with_extension("pending.jsonl"));
             let text = read(&path)? + &pending.unwrap_or_default();
             for what in of.iter().filter(|what| !text.contains(*what)) {

@@ -34,7 +34,7 @@ const PEERS: [(&str, &[&str]); 9] = [
 /// The file that names what was installed in its folder.
 const MARK: &str = "installed";
 
-/// The peers need a Node of at least this version; where there is an older one, [`NODE`] is installed for them.
+/// The peers need a Node of at least this version; if there is only an older one, [`NODE`] is installed for them.
 const LEAST_NODE: (u32, u32) = (22, 19);
 const NODE: &[&str] = &["node-PLATFORM@24.21.0"];
 
@@ -54,7 +54,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     drive(&peers)
 }
 
-/// Drives the peers that are installed; the others are added to `skipped`, because they are large.
+/// Runs the peers that are installed; the others are added to `skipped`, because they are large.
 pub fn run_installed(skipped: &mut Vec<String>) -> Outcome {
     let is_there = |name: &str| target().join("integrations").join(name).join(MARK).exists();
     let (there, missing): (Vec<_>, Vec<_>) = PEERS
@@ -134,7 +134,7 @@ fn install(name: &str, packages: &[&str]) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the folder of a peer, which is made where it is missing.
+/// Returns the folder of a peer, which is created if it is missing.
 fn folder(name: &str) -> Outcome<PathBuf> {
     let folder = target().join("integrations").join(name);
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());

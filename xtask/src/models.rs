@@ -12,7 +12,7 @@ use crate::run::{Outcome, read, root};
 const PACKAGE: &str = "node_modules/@earendil-works/pi-ai";
 const OUTPUT: &str = "crates/llm-catalog/src/generated.json";
 
-/// The models that cache what is marked over Converse (docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html).
+/// The models with cache marks over Converse (docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html).
 const CACHING: [&str; 4] = [
     "amazon.nova-micro-v1",
     "amazon.nova-lite-v1",
@@ -118,8 +118,8 @@ fn adaptive(list: &Value) -> BTreeMap<String, bool> {
     flags.collect()
 }
 
-/// Returns the id of a model and what the catalog keeps of it, or `None` where it is none for a session. A price of 0
-/// for the cache means that there is none; a model without any price is free only where its id says so.
+/// Returns the id of a model and its row in the catalog, or `None` if it is not one for a session. A price of 0 for the
+/// cache means that there is none; a model without any price is free only if its id says so.
 fn row(
     model: &Value,
     provider: Option<&ProviderInfo>,
@@ -186,8 +186,8 @@ fn row(
     Some((id.to_owned(), Value::Object(row)))
 }
 
-/// Returns the levels of thinking that the model takes, where the list has them. A level that is sent as another one is
-/// none of its own; a model whose effort cannot be set thinks or does not.
+/// Returns the levels of thinking that the model takes, if the list has them. A level that is mapped to another one
+/// does not count; a model whose effort cannot be set either thinks or does not.
 fn levels(model: &Value, api: &str) -> Option<Value> {
     let map = model["thinkingLevelMap"].as_object();
     if map.is_none() && !api.starts_with("google") {
@@ -212,7 +212,7 @@ fn levels(model: &Value, api: &str) -> Option<Value> {
     Some(json!(levels))
 }
 
-/// Returns what differs from the provider's other models over Chat Completions.
+/// Returns the differences from the provider's other models over Chat Completions.
 fn compat(model: &Value, provider: &ProviderInfo, wire: Option<&ApiProtocol>) -> Option<Value> {
     if model["api"] != "openai-completions" {
         return None;
@@ -243,7 +243,7 @@ fn compat(model: &Value, provider: &ProviderInfo, wire: Option<&ApiProtocol>) ->
     (!differs.is_empty()).then_some(Value::Object(differs))
 }
 
-/// Returns one tier of prices, or `None` where the list has no usable ones.
+/// Returns one tier of prices, or `None` if the list has no usable ones.
 fn tier(cost: &Value) -> Option<Value> {
     let mut tier = Map::new();
     if let Some(above) = cost["inputTokensAbove"].as_u64() {
@@ -261,7 +261,7 @@ fn tier(cost: &Value) -> Option<Value> {
     Some(Value::Object(tier))
 }
 
-/// Returns a price to a millionth of a dollar, whole where it is.
+/// Returns a price rounded to a millionth of a dollar, as an integer if it is one.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

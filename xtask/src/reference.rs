@@ -47,8 +47,8 @@ fn required(node: &Value) -> Vec<&str> {
     names.filter_map(Value::as_str).collect()
 }
 
-/// Returns the list of the members of an object, `type` aside; nothing where it has no others. A string is not named as
-/// such, and a meaning that repeats the name is left out.
+/// Returns the list of an object's members without `type`; empty if it has no others. The type `string` is not named,
+/// and a meaning that repeats the name is left out.
 fn members(node: &Value, names: &[&str]) -> String {
     let required = required(node);
     let mut rows = String::new();
@@ -106,7 +106,7 @@ fn kind(node: &Value) -> String {
     }
 }
 
-/// Returns the words one of which a member is, null aside; none where it may be anything else.
+/// Returns the constants that are the allowed values of a member, without null; `None` if other values are allowed.
 fn constants(node: &Value) -> Option<Vec<String>> {
     let nullable = node["anyOf"].as_array().and_then(|either| either.first());
     let words = nullable.unwrap_or(node)["oneOf"].as_array()?.iter();
@@ -190,8 +190,8 @@ pub fn commands() -> String {
     let kinds = all["$defs"]["ErrorKind"]["oneOf"].take();
     if let Some(definitions) = all["$defs"].as_object_mut() {
         definitions.retain(|name, _| {
-            let aside = ["Request", "Response", "ErrorKind"].contains(&name.as_str());
-            !(aside || is_in_events(name) || single(name))
+            let is_described = ["Request", "Response", "ErrorKind"].contains(&name.as_str());
+            !(is_described || is_in_events(name) || single(name))
         });
     }
     text.push_str(&definitions(&all));

@@ -1,4 +1,4 @@
-//! The example of a client of `agent-cli rpc`: it runs, and prints what its README says.
+//! Runs the example client of `agent-cli rpc`, and compares its output with its README.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Running programs, and where things are.
+//! Runs programs, and finds paths.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -84,7 +84,7 @@ pub fn without_settings(command: &mut Command) -> &mut Command {
     command.env("AGENT_CLI_CONFIG_DIR", target().join("no-settings"))
 }
 
-/// Builds the release binary and returns where it is.
+/// Builds the release binary and returns its path.
 pub fn release_binary() -> Outcome<PathBuf> {
     succeed(&mut cargo(&[
         "build",
@@ -95,13 +95,13 @@ pub fn release_binary() -> Outcome<PathBuf> {
     built("release/agent-cli")
 }
 
-/// Builds the binary that tests run too and returns where it is.
+/// Builds the binary that tests run too and returns its path.
 pub fn debug_binary() -> Outcome<PathBuf> {
     build_all()?;
     built("debug/agent-cli")
 }
 
-/// Builds an example of a library and returns where it is.
+/// Builds an example of a library and returns its path.
 pub fn example(name: &str) -> Outcome<PathBuf> {
     build_all()?;
     built(&format!("debug/examples/{name}"))

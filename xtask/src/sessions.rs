@@ -1,5 +1,5 @@
-//! Imports every session below a folder, and compares calls, results, tokens and compactions with what another, much simpler
-//! reader counts in the same bytes.
+//! Imports every session below a folder, and compares calls, results, tokens and compactions with the counts of
+//! another, much simpler reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

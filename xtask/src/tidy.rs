@@ -17,7 +17,7 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 use layers::{LAYERS, LICENCES, PURE};
 
-/// The longest source file, in lines, tests aside.
+/// The longest source file, in lines without tests.
 const LONGEST: usize = 450;
 
 /// `cargo xtask tidy [--report [PLACE]]`.
@@ -79,7 +79,7 @@ pub fn packages(dependencies: Dependencies) -> Outcome<Vec<Value>> {
     match dependencies {
         Dependencies::Named => metadata.arg("--no-deps"),
         Dependencies::Resolved => {
-            // The crates of other platforms need not be there.
+            // The crates of other platforms may be missing.
             let version = output(&mut cargo(&["-vV"]))?;
             let host = version.lines().find_map(|line| line.strip_prefix("host: "));
             let host = host.ok_or("cargo -vV names no host")?;
@@ -157,7 +157,7 @@ fn check_packages(packages: &[Value], broken: &mut Vec<String>) {
     }
 }
 
-/// Checks every Rust file: a header that says what lives there, and no excessive length.
+/// Checks every Rust file: a header that describes it, and no excessive length.
 fn check_sources(broken: &mut Vec<String>) -> Outcome {
     for folder in ["crates", "xtask"] {
         for path in files_below(&root().join(folder), "rs")? {

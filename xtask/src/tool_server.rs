@@ -1,4 +1,4 @@
-//! A public tool server of the Python package index, called by the program: the client against a server that is not ours.
+//! Tests the program with a public tool server of the Python package index: the client against a foreign server.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ use crate::run::{Outcome, debug_binary, target, without_settings};
 /// The server (MIT), a project of those who keep the protocol.
 const WHEEL: &str = "mcp-server-time==2026.10.19";
 
-/// Noon in Tokyo, where the clocks are never changed, as UTC has it.
+/// Noon in Tokyo, which has no daylight saving time, in UTC.
 const ANSWER: &str = "T03:00:00+00:00";
 
 /// Calls the server.
@@ -65,7 +65,7 @@ impl Case<'_> {
         output.map_err(|error| format!("cannot run {}: {error}", self.program.display()))
     }
 
-    /// Returns what `servers` says of the server, which must be ready.
+    /// Returns the output of `servers` about the server, which must be ready.
     fn listed(&self) -> Outcome<Value> {
         let output = self.run(&["servers", "--json"])?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -93,7 +93,7 @@ impl Case<'_> {
     }
 }
 
-/// Returns the end of a call: whether it failed, and what it gave.
+/// Returns the end of a call: true if it failed, and its result.
 fn end(events: &[Value], call: &str) -> Outcome<(bool, String)> {
     let end = events
         .iter()

@@ -14,7 +14,7 @@ use crate::message::{notification, request};
 pub(crate) struct Editor {
     lines: mpsc::Sender<String>,
     /// The requests that wait for an answer.
-    asked: RefCell<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
+    waiting_requests: RefCell<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
     number: Cell<u64>,
 }
 
@@ -23,23 +23,23 @@ impl Editor {
     pub fn new(lines: mpsc::Sender<String>) -> Self {
         Self {
             lines,
-            asked: RefCell::default(),
+            waiting_requests: RefCell::default(),
             number: Cell::new(0),
         }
     }
 
     /// Waits until it reads no more.
-    pub async fn gone(&self) {
+    pub async fn closed(&self) {
         self.lines.closed().await;
     }
 
-    /// Sends a line, once there is room; one that is gone gets none.
+    /// Sends a line, once there is room; nothing if the editor has disconnected.
     pub async fn send(&self, line: String) {
         let _ = self.lines.send(line).await;
     }
 
     /// Tells of a session, without keys.
-    pub async fn tell(&self, session_id: &str, redactor: &Redactor, update: Value) {
+    pub async fn send_update(&self, session_id: &str, redactor: &Redactor, update: Value) {
         let params = json!({ "sessionId": session_id, "update": update });
         let line = notification("session/update", &params);
         self.send(clean_json(
@@ -50,12 +50,12 @@ impl Editor {
         .await;
     }
 
-    /// Asks, without keys; none when it refuses, or is gone.
+    /// Sends a request, without keys; `None` when the editor refuses, or has disconnected.
     pub async fn ask(&self, method: &str, params: &Value, redactor: &Redactor) -> Option<Value> {
         let number = self.number.get() + 1;
         self.number.set(number);
         let (sender, answer) = oneshot::channel();
-        self.asked.borrow_mut().insert(number, sender);
+        self.waiting_requests.borrow_mut().insert(number, sender);
         let line = request(number, method, params);
         self.send(clean_json(
             line,
@@ -68,7 +68,7 @@ impl Editor {
 
     /// Passes an answer on to the code that waits for it.
     pub fn answered(&self, id: u64, result: Option<Value>) {
-        let waiting = self.asked.borrow_mut().remove(&id);
+        let waiting = self.waiting_requests.borrow_mut().remove(&id);
         if let Some(waiting) = waiting {
             let _ = waiting.send(result);
         }

@@ -37,7 +37,7 @@ pub use server::serve;
 pub enum Line {
     /// Its bytes, without the line break.
     Whole(Vec<u8>),
-    /// It was longer than a line may be, and is gone.
+    /// It was longer than the limit, and was dropped.
     TooLong,
 }
 
@@ -80,7 +80,7 @@ pub struct Listed {
     pub id: String,
     /// The folder that it works in.
     pub cwd: String,
-    /// Its name, or what the user asked first.
+    /// Its name, or the user's first message.
     pub title: Option<String>,
     /// When it was last written, in ISO 8601.
     pub updated: String,

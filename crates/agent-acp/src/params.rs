@@ -111,7 +111,7 @@ pub(crate) enum Block {
     Audio {},
 }
 
-/// A file that comes with a prompt: its text, where it has one.
+/// A file that comes with a prompt: its text, if it has one.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Resource {
     pub uri: String,
@@ -134,7 +134,7 @@ pub(crate) enum Outcome {
     },
 }
 
-/// A request that its sender does not wait for any more.
+/// The cancellation of a request.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CancelRequest {

@@ -1,4 +1,4 @@
-//! Prompts: what the user says, or a command that begins with a slash.
+//! Prompts: a message of the user, or a command that begins with a slash.
 
 use compaction_core::undoable::Whose;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use crate::params::Block;
 /// The meaning of a prompt.
 #[derive(Debug)]
 pub(crate) enum Asked {
-    /// The user says something.
+    /// A message of the user.
     Say(Command),
     /// A command of the session, whose reply is shown.
     Do(Command),
@@ -45,7 +45,7 @@ pub(crate) fn commands() -> Value {
     commands.collect()
 }
 
-/// Returns what a prompt comes to.
+/// Returns the meaning of a prompt.
 pub(crate) fn asked(blocks: Vec<Block>) -> Result<Asked, Failure> {
     let prompt = prompt(blocks)?;
     let (name, rest) = prompt

@@ -118,11 +118,11 @@ impl Running {
         let answered = self.handle.ask(Ask::Do(command)).await;
         match answered {
             Ok(Reply::Kept(_)) => {}
-            Ok(reply) => self.tell_done(told(&reply), Ok("end_turn")),
+            Ok(reply) => self.send_done(reply_text(&reply), Ok("end_turn")),
             Err(refusal) => match refusal.kind {
-                RefusalKind::Cancelled => self.tell_done(None, Ok("cancelled")),
-                RefusalKind::NothingToDo => self.tell_done(Some(refusal.message), Ok("end_turn")),
-                _ => self.tell_done(None, Err(Failure::failed(refusal.message))),
+                RefusalKind::Cancelled => self.send_done(None, Ok("cancelled")),
+                RefusalKind::NothingToDo => self.send_done(Some(refusal.message), Ok("end_turn")),
+                _ => self.send_done(None, Err(Failure::failed(refusal.message))),
             },
         }
         ended
@@ -130,7 +130,7 @@ impl Running {
             .unwrap_or_else(|_| Err(Failure::failed("the session has ended")))
     }
 
-    fn tell_done(&self, text: Option<String>, ended: Ended) {
+    fn send_done(&self, text: Option<String>, ended: Ended) {
         // No more events come, so all waiting requests are answered: the session has ended.
         let _ = self.done.send((text, ended));
     }
@@ -208,12 +208,12 @@ impl Pump {
             tokio::select! {
                 biased;
                 event = self.events.recv() => match event {
-                    Some(event) => self.tell(&editor, &running, &event).await,
+                    Some(event) => self.send_event(&editor, &running, &event).await,
                     None => break,
                 },
                 Some((text, ended)) = self.done.recv() => {
                     if let Some(text) = text {
-                        editor.tell(&running.id, &running.redactor, chunk("agent_message_chunk", &text)).await;
+                        editor.send_update(&running.id, &running.redactor, chunk("agent_message_chunk", &text)).await;
                     }
                     running.finish(Some(ended));
                 }
@@ -222,10 +222,17 @@ impl Pump {
         running.finish(Some(Err(Failure::failed("the session has ended"))));
     }
 
-    async fn tell(&mut self, editor: &Rc<Editor>, running: &Rc<Running>, event: &SessionEvent) {
+    async fn send_event(
+        &mut self,
+        editor: &Rc<Editor>,
+        running: &Rc<Running>,
+        event: &SessionEvent,
+    ) {
         running.note(event);
         for update in self.translator.updates(event) {
-            editor.tell(&running.id, &running.redactor, update).await;
+            editor
+                .send_update(&running.id, &running.redactor, update)
+                .await;
         }
         match event {
             SessionEvent::ApprovalRequest {
@@ -259,7 +266,7 @@ async fn ask(editor: Rc<Editor>, running: Rc<Running>, call_id: String, call: Va
 }
 
 /// Returns the text shown for the reply to a command.
-fn told(reply: &Reply) -> Option<String> {
+fn reply_text(reply: &Reply) -> Option<String> {
     match reply {
         Reply::Compacted(compacted) => {
             Some(compaction_parts("manual", &compacted.result).join(", "))

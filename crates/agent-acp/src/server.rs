@@ -58,7 +58,7 @@ pub async fn serve(
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => break,
-                () = server.editor.gone() => break,
+                () = server.editor.closed() => break,
                 next = next_line(&mut lines, &unanswered) => match next {
                     Some((line, unanswered)) => server.line(&line, unanswered),
                     None => break,
@@ -153,7 +153,7 @@ impl Server {
             drop(unanswered);
             if let Some((pump, running)) = begins {
                 let commands = json!({ "sessionUpdate": "available_commands_update", "availableCommands": prompt::commands() });
-                server.tell(&running, commands).await;
+                server.send_update(&running, commands).await;
                 pump.run(server.editor.clone(), running.clone()).await;
                 server.forget(&running.id);
             }
@@ -221,7 +221,7 @@ impl Server {
                     && let Ok(Reply::Snapshot(session)) = running.handle.ask(Ask::Snapshot).await
                 {
                     for update in history::updates(&session, &mut pump.translator) {
-                        self.tell(&running, update).await;
+                        self.send_update(&running, update).await;
                     }
                 }
                 Ok((json!({}), Some((pump, running))))
@@ -332,9 +332,9 @@ impl Server {
         Ok(list)
     }
 
-    async fn tell(&self, running: &Running, update: Value) {
+    async fn send_update(&self, running: &Running, update: Value) {
         let Running { id, redactor, .. } = running;
-        self.editor.tell(id, redactor, update).await;
+        self.editor.send_update(id, redactor, update).await;
     }
 }
 

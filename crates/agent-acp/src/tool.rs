@@ -97,13 +97,13 @@ pub(crate) fn shown(call: &ToolCall, cwd: &Path) -> Shown {
     }
 }
 
-/// Returns a text as the content of a call; none where it is empty.
+/// Returns a text as the content of a call; `None` if it is empty.
 pub(crate) fn text(text: &str) -> Option<Value> {
     let block = || json!({ "type": "content", "content": { "type": "text", "text": text } });
     (!text.is_empty()).then(block)
 }
 
-/// Returns the entries of a plan from the arguments of the tool that keeps the list; none where it is only read.
+/// Returns the entries of a plan from the arguments of the tool that keeps the list; `None` if it is only read.
 pub(crate) fn plan(arguments: &Value) -> Option<Value> {
     let items = arguments.get("items")?.as_array()?;
     let entries = items.iter().map(|item| {

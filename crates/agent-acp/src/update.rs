@@ -46,7 +46,7 @@ impl Translator {
         }
     }
 
-    /// Returns the id by which the editor knows a call, and what it is asked with.
+    /// Returns the editor's id of a call, with the parameters of the question about it.
     pub fn asked(&mut self, call_id: &str, name: &str, subject: &str) -> Value {
         if let Some(call) = self.calls.get(call_id) {
             return json!({

@@ -90,7 +90,7 @@ struct Driver {
     input: Input,
     /// The user has cancelled.
     interrupted: bool,
-    /// The session that runs now: its id, and its file where it has one or will have one.
+    /// The current session: its id, and its file if it has or will have one.
     session: (String, Option<PathBuf>),
 }
 
@@ -118,7 +118,7 @@ impl Driver {
             tokio::select! {
                 biased;
                 event = self.events.recv(), if has_room => match event {
-                    Some(event) => self.tell(&event),
+                    Some(event) => self.send_event(&event),
                     None => break,
                 },
                 Some(response) = self.pending.next(), if has_room && !self.pending.is_empty() => {
@@ -152,7 +152,7 @@ impl Driver {
         }
     }
 
-    fn tell(&mut self, event: &SessionEvent) {
+    fn send_event(&mut self, event: &SessionEvent) {
         if let SessionEvent::SessionStart {
             session_id, path, ..
         }
@@ -298,6 +298,6 @@ async fn respond(
 pub struct Ended {
     /// The user has cancelled.
     pub interrupted: bool,
-    /// The session at the end: its id, and its file where it has one or will have one.
+    /// The session at the end: its id, and its file if it has or will have one.
     pub session: (String, Option<PathBuf>),
 }

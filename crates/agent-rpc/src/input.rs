@@ -1,4 +1,4 @@
-//! Requests as they come: lines of the input, read concurrently with everything else, none of them longer than it may be.
+//! Reads requests: bounded lines of the input, read concurrently with all other work.
 
 use std::io::{BufRead, Read};
 
@@ -42,7 +42,7 @@ fn read_lines(input: &mut impl BufRead, sender: &Sender<Line>) {
     }
 }
 
-/// Returns the next line; none at the end. The rest of one that is too long is passed over.
+/// Returns the next line; `None` at the end. The rest of a line that is too long is skipped.
 pub(crate) fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
     let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX).saturating_add(1);

@@ -73,7 +73,7 @@ impl Output {
         }
     }
 
-    /// Hands a line over, once there is room; who is given up gets no more.
+    /// Sends a line, once there is room; nothing more is sent after the output was given up.
     pub(crate) async fn send(&mut self, line: String, cancel: &CancellationToken) {
         let Some(lines) = &self.lines else {
             return;

@@ -1,4 +1,4 @@
-//! From a line to a request, or to the error that says what is wrong with the line.
+//! Parses a line into a request, or into the error about the line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -23,7 +23,7 @@ pub(crate) struct Asked {
 /// The members of an object as a line has them.
 struct Given<'a> {
     members: BTreeMap<String, &'a RawValue>,
-    /// The first name that was given again.
+    /// The first name that occurs twice.
     twice: Option<String>,
 }
 
@@ -122,7 +122,7 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
     }
 }
 
-/// Returns whether a JSON value can be the id of a request.
+/// Returns true if a JSON value can be the id of a request.
 fn is_id(text: &str) -> bool {
     match text.as_bytes().first() {
         Some(b'"') => serde_json::from_str::<String>(text).is_ok(),

@@ -1,4 +1,4 @@
-//! The protocol: what may be asked, and the form of an answer.
+//! The protocol: the requests, and the form of an answer.
 
 use compaction_core::Strategy;
 use llm_providers::Redactor;
@@ -121,7 +121,7 @@ pub(crate) enum Request {
         #[serde(default)]
         leave_later: bool,
     },
-    /// Pins an entry or a text; one of them must be given.
+    /// Pins an entry or a text; one of them is required.
     Pin {
         /// The entry.
         entry_id: Option<String>,
@@ -174,7 +174,7 @@ pub(crate) enum Approval {
     Always,
     /// It may not, this once.
     Deny,
-    /// It may not, nor any call like it.
+    /// The call may not run, nor any call like it.
     Never,
 }
 
@@ -297,7 +297,7 @@ impl Response {
         if redactor.clean_answer(&line) == line {
             return line;
         }
-        // Each text by itself: cut out of the line, a key with odd characters could take some of the JSON along.
+        // Each text by itself: if the whole line were cleaned, a key with odd characters could remove some of the JSON.
         let clean = |text: &mut String| *text = redactor.clean_answer(text);
         let mut data = self
             .data

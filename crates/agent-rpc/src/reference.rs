@@ -27,7 +27,7 @@ pub fn request_schema() -> Value {
     let kinds = schema["oneOf"].as_array_mut().into_iter().flatten();
     for kind in kinds {
         kind["properties"]["id"] = id_schema();
-        // Null has a meaning of its own there, so it must be written.
+        // Null has a meaning there, so it must be allowed in the schema.
         let nullable = match kind["properties"]["type"]["const"].as_str() {
             Some("navigate_tree") => "entry_id",
             Some("label") => "label",
@@ -42,7 +42,7 @@ pub fn request_schema() -> Value {
     schema
 }
 
-/// Returns the schema of all that goes over standard input and output, events aside.
+/// Returns the schema of all lines of standard input and output, except events.
 pub fn schema() -> Value {
     let mut generator = SchemaSettings::draft2020_12()
         .for_serialize()

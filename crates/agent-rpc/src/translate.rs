@@ -1,4 +1,4 @@
-//! From requests to what a session is asked, and from its answers to data.
+//! Translates requests to calls of a session, and its answers to data.
 
 use session_model::EntryId;
 
@@ -21,13 +21,13 @@ pub(crate) enum Answered {
 
 /// The result of translating a request.
 pub(crate) enum Asking {
-    /// A call of the session, and what is made of its answer.
+    /// A call of the session, and the translation of its answer.
     Session(Ask, Answered),
     /// Only these events, or `all`, are sent from now on.
     Events(Vec<String>),
 }
 
-/// Returns what a request comes to.
+/// Returns the call for a request.
 ///
 /// # Errors
 /// The member that has the right form and no use.

@@ -38,7 +38,7 @@ pub(crate) fn of_misplaced(tree: &Value) -> Option<(KeyPath, String)> {
     Some((path, message))
 }
 
-/// Returns what is said of a key that there is not.
+/// Returns the error for an unknown key.
 pub fn unknown(path: &KeyPath) -> String {
     format!("{path} is no setting; {}", hint(path))
 }
@@ -90,7 +90,7 @@ fn wrong(path: &KeyPath, value: &Value, node: &Value) -> String {
     }
 }
 
-/// Returns true where a text is not repeated: about providers, unless a name out of a list is expected.
+/// Returns true if a text is not quoted in errors: one about providers, unless a name from a list is expected.
 fn is_private(path: &KeyPath, allowed: &str) -> bool {
     let of_providers = path.is_within(&KeyPath::of_names(["providers"]));
     of_providers && !allowed.starts_with('"')

@@ -38,7 +38,7 @@ pub fn command_hooks(
         .collect()
 }
 
-/// Returns the hooks as a session asks them.
+/// Returns the hooks in the form that a session runs.
 pub fn hook_set(hooks: Vec<CommandHook>) -> HookSet {
     let mut set = HookSet::default();
     for hook in hooks {
@@ -47,7 +47,7 @@ pub fn hook_set(hooks: Vec<CommandHook>) -> HookSet {
     set
 }
 
-/// Returns whether a hook is used.
+/// Returns true if a hook is used.
 pub fn is_enabled(setting: &HookSetting) -> bool {
     setting.enabled.unwrap_or(true)
 }
@@ -135,7 +135,7 @@ fn folder_of(folder: &str, home: Option<&Path>) -> Result<PathBuf, String> {
     }
 }
 
-/// Returns the last line of a message of several, which says what is wrong.
+/// Returns the last line of a longer message, which contains the error.
 fn last_line(text: &str) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     let line = line.unwrap_or_default().trim();

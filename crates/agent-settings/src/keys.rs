@@ -67,7 +67,7 @@ pub fn keys_of(path: &KeyPath) -> Vec<Key> {
     if !found.is_empty() {
         return found;
     }
-    // A header of the user's own, or an item of a list: what is said of those around it holds for it too.
+    // A header of the user, or an item of a list: the description of the group around it applies to it too.
     let Some(node) = schema::find(schema::known(), &general) else {
         return Vec::new();
     };
@@ -99,7 +99,7 @@ pub(crate) fn general(path: &KeyPath) -> KeyPath {
 }
 
 /// Returns every value of settings with its path, in the order in which the types declare them; a list is one value.
-/// Of providers and models there is what is said of them.
+/// Providers and models contribute only the values that are set.
 pub fn values(settings: &AppSettings) -> Vec<(KeyPath, Value)> {
     fn collect(raw: &str, path: &KeyPath, found: &mut Vec<(KeyPath, Value)>) {
         // The text has the members in the order of the types; a tree would sort them.
@@ -145,8 +145,8 @@ pub(crate) fn nearest_key(path: &KeyPath) -> Option<String> {
     (!names.is_empty()).then(|| names.join(" or "))
 }
 
-/// Returns the table of the keys as Markdown, without those of providers and models. What a key may be is added where its
-/// meaning does not say it: choices, and bounds that are not obvious.
+/// Returns the table of the keys as Markdown, without those of providers and models. The allowed values are added if
+/// the meaning does not contain them: choices, and bounds that are not obvious.
 pub fn key_table() -> String {
     let mut table = String::from("| key | default | meaning |\n|---|---|---|\n");
     for key in keys() {

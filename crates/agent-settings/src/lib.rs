@@ -17,8 +17,8 @@
 //! # Ok::<(), agent_settings::SettingsError>(())
 //! ```
 //!
-//! [`models`] turns settings into who is asked: the catalog, the HTTP client, keys of the environment, candidates for
-//! summaries and the models of a session. [`hooks`] makes the hooks that settings name.
+//! [`models`] turns settings into providers and models: the catalog, the HTTP client, keys of the environment,
+//! candidates for summaries and the models of a session. [`hooks`] makes the hooks of the settings.
 //!
 //! **Invariants.** A project or a script cannot choose where data is sent, which model or key is used, or that
 //! commands run. A name that is no setting is an error. No message repeats what may be a key.
@@ -143,8 +143,8 @@ pub struct SessionSettings {
     pub dir: Option<String>,
     /// When writes are forced to the disk.
     pub sync: SyncSetting,
-    /// The model, as `provider/model`, that continues a session whose own model cannot be asked; unset, that is an
-    /// error.
+    /// The model, as `provider/model`, that continues a session whose own model is not available; without it, that is
+    /// an error.
     pub fallback_model: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The layers of settings put on one another, each checked by itself, so that an error names the place to fix.
+//! Merges the layers of settings, each checked by itself, so that an error names the place to fix.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -31,7 +31,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Returns where the value of a key comes from.
+    /// Returns the origin of a key's value.
     pub fn origin(&self, key: &str) -> &Origin {
         self.origins.get(key).unwrap_or(&Origin::DEFAULT)
     }
@@ -100,7 +100,7 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, SettingsError> {
     })
 }
 
-/// Returns the settings that a tree holds, or where it does not and why.
+/// Returns the settings in a tree, or the path and the error of an invalid value.
 fn read(tree: &Value) -> Result<AppSettings, (KeyPath, String)> {
     if let Some(misplaced) = fault::of_misplaced(tree) {
         return Err(misplaced);
@@ -108,7 +108,7 @@ fn read(tree: &Value) -> Result<AppSettings, (KeyPath, String)> {
     serde_path_to_error::deserialize(tree).map_err(|error| fault::of_reading(&error, tree))
 }
 
-/// Returns where a tree holds something that cannot be used, and why.
+/// Returns the path and the error of an invalid value in a tree.
 pub(crate) fn check(tree: &Value) -> Result<(), (KeyPath, String)> {
     let checked = read(tree)?.check();
     checked.map_err(|(key, message)| (KeyPath::parse(&key).unwrap_or_default(), message))
@@ -117,7 +117,7 @@ pub(crate) fn check(tree: &Value) -> Result<(), (KeyPath, String)> {
 /// Returns the parts in the order of their layers.
 fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, SettingsError> {
     let mut parts = Vec::new();
-    // A file that was asked for and is missing is an error.
+    // A requested file that is missing is an error.
     let read = |file: &&SettingsFile| file.state != FileState::Missing || file.layer == Layer::File;
     for file in files.iter().filter(read) {
         if file.state == FileState::Outdated {
@@ -164,7 +164,7 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Setting
             tree: Tree::unplaced(path.tree(loose(value))),
         });
     }
-    // A script's settings were added behind the file of --settings.
+    // A script's settings were added after the file of --settings.
     parts.sort_by_key(|part| part.layer);
     Ok(parts)
 }
@@ -251,7 +251,7 @@ fn read_file(file: &SettingsFile, is_cancelled: fn() -> bool) -> Result<Tree, Se
     Ok(tree)
 }
 
-/// Notes where the values of a part come from, and forgets those whose place they take in `tree`.
+/// Records the origins of a part's values, and forgets those of the values that it replaces in `tree`.
 fn note_origins(part: &Part, tree: &Value, origins: &mut BTreeMap<KeyPath, Origin>) {
     for path in leaves(&part.tree.value) {
         // An empty object changes nothing about an object that is there.
@@ -325,7 +325,7 @@ const OF_MODELS_FOR_PROJECTS: [&str; 8] = [
 /// Settings of addresses and keys, at any depth.
 const ADDRESSES: [&str; 4] = ["baseUrl", "headers", "apiKeyEnv", "allowInsecure"];
 
-/// Refuses what neither a project nor a script may set; `who` is which of them it is.
+/// Refuses settings that a project or a script may not set; `who` names which of them it is.
 fn refuse_what_projects_may_not(
     part: &Part,
     who: &str,

@@ -25,13 +25,13 @@ pub struct ToolContext {
     pub approvals: Approvals,
     /// The folder for the whole text of output that was cut; without one that text is lost.
     pub overflow: Option<PathBuf>,
-    /// Returns whether a folder holds such text of another session that works in a folder (the second path).
+    /// Returns true if a folder holds such text of another session that works in a folder (the second path).
     pub holds_outputs: Option<fn(&Path, &Path) -> bool>,
     /// Environment variables that never reach a command, in addition to those with the name of a secret.
     pub secret_variables: Vec<String>,
     /// Removes keys from the result of a call.
     pub redactor: Arc<Redactor>,
-    /// The session as it was when the calls began, for tools that look into it; none where there is none.
+    /// The session as it was when the calls began, for tools that read it; `None` without a session.
     pub history: Option<Arc<History>>,
     /// The receiver of the output of the running call.
     pub live: LiveOutput,
@@ -59,9 +59,9 @@ impl ToolContext {
 #[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
-    /// The longest text of a result, in bytes, notices aside.
+    /// The longest text of a result without notices, in bytes.
     pub output_bytes: usize,
-    /// The most lines of a result, notices aside.
+    /// The most lines of a result without notices.
     pub output_lines: usize,
     /// The longest line of a result, in characters.
     pub line_chars: usize,
@@ -73,7 +73,7 @@ pub struct ToolLimits {
     pub edit_bytes: u64,
     /// The default time limit of a command.
     pub bash_timeout: Duration,
-    /// The longest that a call may ask for.
+    /// The longest time limit that a call may request.
     pub bash_timeout_most: Duration,
 }
 
@@ -95,7 +95,7 @@ impl Default for ToolLimits {
 /// A session at one of its entries.
 #[derive(Debug, Clone)]
 pub struct History {
-    /// The entries, those of other branches and what compactions took out of the context included.
+    /// All entries, including those of other branches and those that compactions removed from the context.
     pub tree: SessionTree,
     /// The current leaf.
     pub leaf: Leaf,

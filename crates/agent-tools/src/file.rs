@@ -1,4 +1,4 @@
-//! Files as tools meet them: looked at on a thread that may wait, and not changed once a call is cancelled.
+//! File access of tools: on a thread that may block, and without a change after a call is cancelled.
 
 use std::fs::Metadata;
 use std::io;
@@ -126,7 +126,7 @@ impl Target {
 /// opened.
 ///
 /// # Errors
-/// A text that says why: no regular file, a link, no permission.
+/// The reason: no regular file, a link, no permission.
 pub fn open_regular(path: &std::path::Path) -> Result<(std::fs::File, Metadata), String> {
     let names = path.parent().zip(path.file_name());
     let (folder, name) = names.ok_or("names no file")?;

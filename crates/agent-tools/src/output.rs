@@ -33,7 +33,7 @@ impl ToolOutput {
         }
     }
 
-    /// Returns a failure; the text says what to do.
+    /// Returns a failure; the text contains what to do.
     pub fn error(text: impl Into<String>) -> Self {
         Self {
             is_error: true,

@@ -15,7 +15,7 @@ pub fn without_controls(text: &str) -> Option<String> {
         .then(|| text.replace(bad, REPLACEMENT.encode_utf8(&mut [0; 3])))
 }
 
-/// Returns `text` on one line: every control character replaced, and those that turn or hide others.
+/// Returns `text` on one line, without control characters and characters that turn or hide others.
 pub fn one_line(text: &str) -> String {
     text.replace(
         session_model::text::misleads,

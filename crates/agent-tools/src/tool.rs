@@ -1,4 +1,4 @@
-//! The trait of a tool, and what its type says about its calls.
+//! The trait of a tool, and the properties of its calls.
 
 use llm_providers::BoxFuture;
 use serde_json::Value;
@@ -44,7 +44,7 @@ pub enum Concurrency {
     Alone,
     /// Calls of read-only tools.
     WithReaders,
-    /// Calls of read-only tools where this one is read-only too, and calls that touch other paths.
+    /// Calls of read-only tools if this one is read-only too, and calls that touch other paths.
     WithOtherPaths,
     /// Every call that allows it.
     WithAny,
@@ -64,9 +64,9 @@ pub enum Idempotency {
 pub enum PathArgument {
     /// A file.
     File,
-    /// A folder; the workspace where it is not given.
+    /// A folder; by default the workspace.
     Folder,
-    /// A file or a folder; the workspace where it is not given.
+    /// A file or a folder; by default the workspace.
     FileOrFolder,
 }
 
@@ -92,7 +92,7 @@ pub struct ToolMeta {
 }
 
 impl ToolMeta {
-    /// A tool of which nothing is known: its calls may change anything.
+    /// A tool without known properties: its calls may change anything.
     pub const UNKNOWN: Self = Self {
         kind: ToolKind::Other,
         read_only: false,
@@ -135,7 +135,7 @@ impl ToolMeta {
         }
     }
 
-    /// Returns whether two calls may run at the same time; `same_path` says whether they touch a common path.
+    /// Returns true if two calls may run at the same time; `same_path` is true if they touch a common path.
     pub fn may_run_with(&self, other: &Self, same_path: bool) -> bool {
         use Concurrency::{Alone, WithAny, WithOtherPaths, WithReaders};
         let readers = self.read_only && other.read_only;
@@ -169,8 +169,8 @@ pub trait Tool: Send + Sync {
         named.into_iter().collect()
     }
 
-    /// Returns what rules and questions about a call say that it would do; none for a call that cannot run. Only tools
-    /// that need approval are asked: rules know the others by their path, or else by their arguments.
+    /// Returns the subject of a call for rules and questions; none for a call that cannot run. Only called for tools
+    /// that need approval: rules match the others by their path, or else by their arguments.
     fn approval_subject(&self, arguments: &Value) -> Option<String> {
         Some(arguments.to_string())
     }

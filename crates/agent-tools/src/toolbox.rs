@@ -39,14 +39,14 @@ impl Toolbox {
         Self::of(Vec::new())
     }
 
-    /// Returns a toolbox with these tools, for those that are made with a state of their own.
+    /// Returns a toolbox with these tools, for tools with a state.
     pub fn of(tools: Vec<Arc<dyn Tool>>) -> Self {
         Self {
             tools: tools.into(),
         }
     }
 
-    /// Returns these tools and `more` behind them.
+    /// Returns these tools followed by `more`.
     #[must_use]
     pub fn with(&self, more: &[Arc<dyn Tool>]) -> Self {
         Self::of(self.tools.iter().chain(more).cloned().collect())

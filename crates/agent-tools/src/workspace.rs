@@ -97,7 +97,7 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Returns the same, with another folder whose files may be read, also where it is in a protected one.
+    /// Returns the same, with another folder whose files may be read, even inside a protected one.
     ///
     /// # Errors
     /// As [`Workspace::open`].
@@ -106,8 +106,7 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Returns the same, with a file or folder that is neither read nor changed, wherever it is and whether or not
-    /// it is there yet.
+    /// Returns the same, with a file or folder that is neither read nor changed, wherever it is; it need not exist.
     #[must_use]
     pub fn with_protected(mut self, path: &Path) -> Self {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -150,8 +149,8 @@ impl Workspace {
         self.locate_to_change(path).map(ResolvedPath::into_path)
     }
 
-    /// Returns the one name by which rules know what `path` names: from the root on where it is in it, links resolved.
-    /// What cannot be touched keeps the name that it was given.
+    /// Returns the one name by which rules know `path`: relative to the root if it is inside, with links resolved. A
+    /// path that cannot be used keeps its given name.
     pub fn named(&self, path: &str) -> String {
         let Ok(found) = self.follow(self.root(), path) else {
             return path.to_owned();
@@ -173,8 +172,7 @@ impl Workspace {
             })
     }
 
-    /// Returns the place of a file that is to be read and whose path, where it is relative, begins at `base`, which
-    /// has no links in it.
+    /// Returns the place of a file to read. A relative path begins at `base`, which has no links in it.
     pub fn locate_from(&self, base: &Path, path: &str) -> Result<ResolvedPath, PathError> {
         let found = self.follow(base, path)?;
         let root = self.root_of(&found, |_| true).ok_or(PathError::Outside)?;
@@ -205,7 +203,7 @@ impl Workspace {
                 "path: {path}: settings in {SETTINGS_FOLDER} are the user's alone; say what is to be changed there"
             ));
         }
-        // As it was given too: the name may be that of a link.
+        // The given path is checked too: it may be that of a link.
         let mut names = within.components().chain(Path::new(path).components());
         if names.any(|at| is(at, REPOSITORY)) {
             return Err(format!(
@@ -228,7 +226,7 @@ impl Workspace {
         ResolvedPath::new(self.root.clone(), self.deny_list.clone(), path)
     }
 
-    /// Returns the place of what is to be read, or the root where nothing is named.
+    /// Returns the place of a file or folder to read, or the root if `path` is not given.
     pub fn locate_or_top(&self, path: Option<&str>) -> Result<ResolvedPath, String> {
         path.map_or_else(|| Ok(self.top()), |path| self.locate(path))
     }
@@ -323,7 +321,7 @@ enum Step {
     Up,
 }
 
-/// Follows `path` from `root` one name at a time, through links. An error says how far it came.
+/// Follows `path` from `root` one name at a time, through links. An error contains the part that was followed.
 fn walk(root: &Path, path: &Path) -> Result<PathBuf, (PathBuf, String)> {
     let mut at = root.to_owned();
     let mut steps = VecDeque::new();

@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             answers.last().map(|answer| answer.text.as_str()),
         ));
     }
-    // A model that writes nothing of use is refused; the extractive summary takes its place.
+    // If the model's answer is useless it is refused, and the extractive summary replaces it.
     let compacted = plan.apply(&answers).or_else(|error| {
         eprintln!("{error}");
         plan.extractive()

@@ -51,7 +51,7 @@ pub enum CutPoint {
         /// The first entry that stays verbatim.
         first_kept: usize,
     },
-    /// Inside a turn: its beginning is summarized apart from what came before.
+    /// Inside a turn: its beginning is summarized separately from the entries before it.
     SplitTurn {
         /// The index at which the turn begins.
         turn_start: usize,
@@ -193,7 +193,7 @@ pub fn find_cut_point(
     if reached.is_some() && ends_in_omitted_attempts(items, at) {
         at += 1;
     }
-    // Metadata just before the cut goes with what follows it.
+    // Metadata directly before the cut belongs to the entry after it.
     let pulled =
         |item: &CutItem| !item.visible && !item.boundary && (rules.pulls_omitted || !item.omitted);
     while at > start && pulled(&items[at - 1]) {
@@ -226,7 +226,7 @@ fn split_or_turn(items: &[CutItem], start: usize, first_kept: usize, from: usize
     }
 }
 
-/// Walks newest to oldest; where the budget is reached, takes the first cut point from there on, else the last.
+/// Walks newest to oldest; when the budget is reached, takes the first cut point from there on, else the last.
 fn nearest(
     items: &[CutItem],
     start: usize,

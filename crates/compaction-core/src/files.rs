@@ -249,7 +249,7 @@ fn by_recency<'a>(touched: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<S
     touched.into_iter().map(|(path, _)| path.clone()).collect()
 }
 
-/// Returns a text with a line of its own for each file that shares a line in the lists of files.
+/// Returns a text in which each file that shares a line in the lists of files has a separate line.
 pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
     if !summary.contains('{') {
         return Cow::Borrowed(summary);
@@ -262,7 +262,7 @@ pub fn with_whole_paths(summary: &str) -> Cow<'_, str> {
         }
         let shared = line.split_once('{').filter(|_| listed);
         let shared = shared.and_then(|(folder, rest)| Some((folder, rest.split_once('}')?)));
-        // A file may have such a name by itself.
+        // A file name may contain braces itself.
         let shared = shared.filter(|(_, (names, _))| names.contains(','));
         match shared {
             Some((folder, (names, kind))) => {

@@ -5,8 +5,8 @@ use session_model::tokens::{TokenCount, TokenCounter};
 
 /// Returns `parts` packed, in order, into texts of at most `budget` tokens each.
 ///
-/// Parts are kept whole where they fit; a part that exceeds the budget by itself
-/// is split between lines, or between characters where a line is too long.
+/// Parts are kept whole if they fit; a part that exceeds the budget by itself is split between lines, or between
+/// characters if a line is too long.
 pub fn fold(
     parts: &[String],
     separator: &str,

@@ -32,7 +32,7 @@ pub struct HandoffOptions {
     pub focus: Option<String>,
 }
 
-/// A handoff that has been thought through: what to ask so that the document comes out.
+/// A planned handoff: the requests whose answers make the document.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HandoffPlan {
@@ -49,11 +49,11 @@ pub struct HandoffPlan {
     asked: RequestSet,
 }
 
-/// Returns what must be asked for a document that covers `context`, in the form of summary requests: the
-/// context as text, folded where it exceeds the summarizer's window. A model that can read the whole
-/// conversation is better asked at its end, with [`HandoffPlan::question`].
+/// Returns the requests for a document that covers `context`, in the form of summary requests: the context as text,
+/// folded if it exceeds the summarizer's window. For a model that can read the whole conversation,
+/// [`HandoffPlan::question`] at its end gives better results.
 ///
-/// Returns `None` when nothing was said.
+/// Returns `None` when the context has no messages.
 ///
 /// # Errors
 ///
@@ -103,7 +103,7 @@ pub fn plan_handoff(
         focus: options.focus.clone(),
         halvings: 0,
     };
-    // Nothing of the context goes along.
+    // The new session gets no entries of the context.
     let outline = Outline::of(path, context, context.entries.len());
     let budget = OutlineBudget {
         tokens: options.settings.ledger.budget(window, None),
@@ -127,7 +127,7 @@ impl HandoffPlan {
         &self.asked.requests
     }
 
-    /// Returns what is asked at the end of the real conversation, by a model that has read all of it.
+    /// Returns the question for the end of the real conversation, for a model that has read all of it.
     pub fn question(&self) -> String {
         let prompt = prompts::handoff_document();
         match &self.asked.shared().focus {
@@ -165,7 +165,7 @@ impl HandoffPlan {
         Ok((document, summarizer))
     }
 
-    /// Returns the answers that the outline gives, within `cap` tokens.
+    /// Returns the answers made from the outline, within `cap` tokens.
     pub fn answer_extractive(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
         let budget = OutlineBudget {
             tokens: cap,

@@ -1,7 +1,7 @@
 //! The ledger: the outline without answers, in a block next to the prose of a model.
 //!
-//! It is made anew from the entries at each compaction and never from a summary, so twenty compactions in a row do not change
-//! a word of it.
+//! It is made from the entries at each compaction and never from a summary, so twenty compactions in a row do not
+//! change a word of it.
 
 use serde_json::{Value, json};
 use session_model::EntryId;
@@ -30,7 +30,7 @@ pub struct LedgerBlock {
     pub text: String,
     /// Its tokens.
     pub tokens: TokenCount,
-    /// The most that it may take, pins aside.
+    /// The limit of its size, without pins.
     pub budget: TokenCount,
     /// The shown part of each kind.
     pub counts: OutlineCounts,

@@ -1,8 +1,7 @@
 //! Compaction and branch summaries of coding-agent sessions, as pure functions.
 //!
-//! A compaction has three steps. **Plan** ([`plan_compaction`]): what is
-//! summarized, what stays verbatim, what is asked. **Execute**: a
-//! summarizer answers the plan's [requests](CompactionPlan::requests); the
+//! A compaction has three steps. **Plan** ([`plan_compaction`]): decides what is summarized and what stays verbatim,
+//! and makes the requests. **Execute**: a summarizer answers the plan's [requests](CompactionPlan::requests); the
 //! outline needs no model ([`CompactionPlan::extractive`]).
 //! **Apply** ([`CompactionPlan::apply`]): the entries to append.
 //!

@@ -84,7 +84,7 @@ pub(crate) fn measure_counted(
     }
 }
 
-/// Returns what `keep` tokens of the estimate are in billed tokens, where the ratio is above one.
+/// Returns the number of billed tokens for `keep` estimated tokens, if the ratio is above one.
 ///
 /// The fixed part of a prompt (system prompt, tool schemas) is billed with every
 /// answer, so the ratio is taken between two answers: what was billed more, over
@@ -116,9 +116,9 @@ impl BilledAnswer {
 /// it does not (sessions of other agents).
 const TOLERANCE: (TokenCount, TokenCount) = (TokenCount(4000), TokenCount(50_000));
 
-/// Returns whether a provider can have billed so many tokens for a context of this estimate: the larger is at most twice the
-/// smaller, or at most 4,000 tokens above it; 50,000 where system prompt and tools are not in the context
-/// (`fixed_is_known`). Counts that add up over requests, or leave out what was cached, are not.
+/// Returns true if a provider can have billed `billed` tokens for a context of this estimate: the larger number is at
+/// most twice the smaller, or at most 4,000 tokens above it; 50,000 if system prompt and tools are not in the context
+/// (`fixed_is_known` is false). Counts that add up over requests, or leave out cached tokens, are not plausible.
 pub fn is_plausible(billed: TokenCount, estimated: TokenCount, fixed_is_known: bool) -> bool {
     let (low, high) = (billed.min(estimated), billed.max(estimated));
     let tolerance = if fixed_is_known {

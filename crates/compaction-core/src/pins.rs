@@ -217,7 +217,7 @@ pub fn carry_pins(from: &SessionPath<'_>, to: &SessionPath<'_>) -> Vec<EntryDraf
     added.chain(cleared).collect()
 }
 
-/// Returns the label of every entry that ever had one, by the newest label entry on it; `None` where that cleared it.
+/// Returns the label of every entry that ever had one, by the newest label entry on it; `None` if that cleared it.
 fn newest_labels(tree: &SessionTree) -> BTreeMap<EntryId, Option<String>> {
     let entries = of_kind(tree, EntryKind::Label).filter_map(|index| tree.entry(index).ok());
     let labels = entries.filter_map(|entry| match entry.body {
@@ -287,7 +287,7 @@ impl Pins {
         kept
     }
 
-    /// Returns what is left for others.
+    /// Returns the room that is left for other pins.
     pub fn left(&self) -> TokenCount {
         self.budget.saturating_sub(self.used() + self.around)
     }
@@ -296,7 +296,7 @@ impl Pins {
     ///
     /// # Errors
     ///
-    /// [`PinError`] says what prevents it and what to do.
+    /// [`PinError`] contains the reason and the advice.
     pub fn add(
         &self,
         path: &SessionPath<'_>,
@@ -347,11 +347,11 @@ impl Pins {
         })
     }
 
-    /// Returns the pin that goes, with what it frees, and the entry that does it.
+    /// Returns the pin to remove, with the tokens that it frees, and the entry that removes it.
     ///
     /// # Errors
     ///
-    /// [`PinError`] says what prevents it and what to do.
+    /// [`PinError`] contains the reason and the advice.
     pub fn remove(
         &self,
         path: &SessionPath<'_>,
@@ -368,7 +368,7 @@ impl Pins {
         self.pins.iter().find(|(pin, _)| pin.entry_id == *id)
     }
 
-    /// Returns how room is made for a pin that has none: by the smallest one whose place is enough, where one is.
+    /// Returns the advice on how to make room for a pin: the smallest pin whose removal is enough, if there is one.
     fn advice(&self, tokens: TokenCount) -> String {
         const RAISE: &str = "raise compaction.pins.maxTokens (at most a quarter of the threshold)";
         if self.budget == TokenCount::ZERO {

@@ -42,7 +42,7 @@ pub fn without_ledger(summary: &str) -> String {
     out
 }
 
-/// Returns where a block ends whose text is `body`, the ending tag included.
+/// Returns the offset at which a block ends whose text is `body`, the ending tag included.
 fn ending(body: &str) -> Option<usize> {
     let close = format!("\n{CLOSE}");
     let mut from = 0;

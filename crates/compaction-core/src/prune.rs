@@ -23,7 +23,7 @@ pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
 /// Says if the provider still has the context in its cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptCache {
-    /// It has: what follows the first pruned entry is billed anew once.
+    /// It has: everything after the first pruned entry is billed again once.
     Warm,
     /// It has not, or that is unknown: pruning costs nothing.
     Cold,
@@ -99,20 +99,19 @@ pub enum NothingToPrune {
     },
 }
 
-/// Over how many requests pruning must pay for the cache that it gives up.
+/// The number of requests over which pruning must pay for the lost cache.
 const REQUESTS_TO_PAY: u64 = 10;
 
 /// Returns which tool results of the context of `path` would be pruned, or why none.
 ///
-/// Only results in the context are looked at, so nothing before the compaction
-/// boundary is touched. While the cache is warm, pruning must pay for itself:
-/// reading from the cache costs a tenth of the price, writing five quarters, so
-/// over ten requests what is saved must exceed what is billed anew. A context
-/// above the threshold loses its cache anyway, so then it always may.
+/// Only results in the context are considered, so nothing before the compaction boundary is changed. While the cache is
+/// warm, pruning must pay for itself: reading from the cache costs a tenth of the price, writing five quarters, so over
+/// ten requests the saved tokens must exceed those that are billed again. A context above the threshold loses its cache
+/// anyway, so then pruning is always allowed.
 ///
 /// # Errors
 ///
-/// [`NothingToPrune`] says why nothing is pruned.
+/// [`NothingToPrune`] is the reason why nothing is pruned.
 pub fn plan_prune(
     path: &SessionPath<'_>,
     options: &PlanOptions,
@@ -126,7 +125,7 @@ pub fn plan_prune(
 ///
 /// # Errors
 ///
-/// [`NothingToPrune`] says why nothing is pruned.
+/// [`NothingToPrune`] is the reason why nothing is pruned.
 pub fn plan_prune_for_context(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -193,8 +192,7 @@ pub fn plan_prune_for_context(
 }
 
 impl PrunePlan {
-    /// Returns the entries that carry out the plan: the edits, and a mark that says what they were and how to undo
-    /// them.
+    /// Returns the entries that apply the plan: the edits, and a mark that describes them and says how to undo them.
     pub fn apply(&self) -> Vec<EntryDraft> {
         let edits = self.pruned.iter().map(|result| {
             EntryDraft::ContextEdit(ContextEditDraft {

@@ -1,4 +1,4 @@
-//! The outline of what is out of the context of a session, for a model that asks or has to be reminded of it.
+//! The outline of what is out of context, for a model that asks for it or has to be reminded of it.
 
 use session_facts::SourceMessage;
 use session_model::{EntryBody, EntryKind, SessionPath, TokenCount, build_context, is_excluded};
@@ -11,7 +11,7 @@ use crate::rules::Profile;
 pub enum Removed {
     /// Those that the newest compaction took out, without answers.
     ByNewest,
-    /// Those that a compaction takes out which is not in the session yet and of which is not known what it keeps, without
+    /// Entries that a compaction removes which is not in the session yet, and whose kept range is not known; without
     /// answers.
     AtLeaf,
     /// All that are out of the context now, with answers.
@@ -23,14 +23,14 @@ pub enum Removed {
 pub struct RemovedOutline {
     /// The number of entries that left the context.
     pub entries: usize,
-    /// The outline of them; empty where nothing may be quoted.
+    /// The outline of them; empty if nothing may be quoted.
     pub text: String,
     /// The file that was changed last.
     pub changed: Option<String>,
 }
 
-/// Returns what is out of the context of `path`, in at most `budget` tokens; `None` where nothing is. Entries with
-/// `<private>` spans, and sessions that the user excluded from searches, are not quoted.
+/// Returns the outline of what is out of the context of `path`, in at most `budget` tokens; `None` if nothing is.
+/// Entries with `<private>` spans, and sessions that the user excluded from searches, are not quoted.
 pub fn removed_outline(
     path: &SessionPath<'_>,
     removed: Removed,

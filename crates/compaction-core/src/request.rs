@@ -195,7 +195,7 @@ pub enum AnswerError {
     /// It is incomplete.
     #[error("the summary was cut off by its output cap")]
     Truncated,
-    /// It says almost nothing about a long conversation.
+    /// It is too short for a long conversation.
     #[error(
         "the summary has {tokens} tokens for {replaced} that it replaces; at least {least} are needed"
     )]
@@ -213,8 +213,8 @@ pub enum AnswerError {
 }
 
 impl SummaryAnswer {
-    /// Returns the summary that answers a request of this kind, or why there is none. What a snapshot is wrapped in is
-    /// taken off before it is asked whether anything is left.
+    /// Returns the summary that answers a request of this kind, or why there is none. The tags of a snapshot are
+    /// removed before it is checked if the answer is empty.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! The rule of each step: the project's own, or exactly that of pi 1.6.0.
 //!
-//! Every deliberate difference from pi is one field here, so that the list of
-//! differences is this type, and a conformance run holds the other column.
+//! Every deliberate difference from pi is one field here, so that the list of differences is this type, and a
+//! conformance run tests pi's values.
 
 use session_model::{ContextRules, Wording};
 
@@ -111,7 +111,8 @@ pub struct Rules {
     pub cuts_between_call_and_result: bool,
     /// When the budget is not reached, the entries before the first cut point are still summarized.
     pub cut_without_budget: bool,
-    /// Metadata that the cut pulled in is itself asked whether it starts a turn (it never does, so the turn counts as split).
+    /// Metadata that the cut pulled in is itself checked if it starts a turn (it never does, so the turn counts as
+    /// split).
     pub plain_split_test: bool,
     /// Messages that an edit took out are pulled into the kept range like metadata (so that it may begin with a
     /// tool result whose call is summarized).
@@ -130,7 +131,8 @@ pub struct Rules {
     pub rescues: bool,
     /// Tool results are part of a branch summary's conversation.
     pub branch_tool_results: bool,
-    /// A message of the user to which one goes back is not part of what is left, although its text returns to the editor.
+    /// A message of the user that is the target of a move is not part of the left branch, although its text returns to
+    /// the editor.
     pub branch_leaves_out_target: bool,
     /// The largest output cap of a request, independent of the reserve; without one it is the model's own.
     pub cap_limit: Option<u64>,

@@ -23,7 +23,7 @@ pub struct Bounds {
     pub tool_result: usize,
     /// The most of one tool argument, in UTF-16 code units; `None` for all of it.
     pub tool_argument: Option<usize>,
-    /// The most of a thinking block, in UTF-16 code units; nothing of it at 0.
+    /// The limit of a thinking block, in UTF-16 code units; 0 leaves it out.
     pub thinking: usize,
     /// True if text that imitates our tags and labels is escaped.
     pub escapes: bool,
@@ -49,7 +49,7 @@ impl Bounds {
     }
 }
 
-/// Returns the labelled parts of one message: what was said, thought, called or given back.
+/// Returns the labelled parts of one message: text, thinking, calls or results.
 pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
     let mut serializer = Serializer::new(bounds);
     serializer.note_calls(message);
@@ -161,8 +161,8 @@ impl<'a> Serializer<'a> {
 /// The mark before a message of the user during a running turn.
 const STEERING: &str = "(while the work went on) ";
 
-/// Returns the text of a content. In our own wording it is without private spans, the place of an image is marked by its type; the cut of a long
-/// result comes later, so a mark at its end may go with it.
+/// Returns the text of a content. In our own wording private spans are removed, and each image is replaced by a mark
+/// with its type; a long result is cut later, so a mark at its end may be removed too.
 fn told_text(content: &Content, bounds: &Bounds) -> String {
     let is_image = |block: &Block| matches!(block, Block::Image(_));
     if bounds.wording == Wording::Pi {
@@ -298,7 +298,7 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
 /// The mark after an answer that was stopped.
 const INTERRUPTED: &str = "(interrupted by the user)";
 
-/// Returns `text`, or its beginning with a marker that says how much was cut.
+/// Returns `text`, or its beginning with a marker that contains the length of the rest.
 fn cut(text: &str, limit: Option<usize>, bounds: &Bounds) -> String {
     let units = json::utf16_len(text);
     let Some(limit) = limit.filter(|limit| units > *limit) else {

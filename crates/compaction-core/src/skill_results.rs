@@ -6,13 +6,13 @@ use session_model::{AgentMessage, CallEvent, EntryId, SessionContext, answered_c
 
 use session_facts::{FileAction, file_call};
 
-/// The file that says what a skill is.
+/// The file that describes a skill.
 const SKILL_FILE: &str = "SKILL.md";
 
 /// The folder that skills are in.
 const SKILL_FOLDER: &str = "skills";
 
-/// The tool of other agents that gives a skill.
+/// The tool of other agents that returns a skill.
 const SKILL_TOOL: &str = "skill";
 
 /// Returns the entries of a context whose results are those of skills: of a tool of that name, or of reading a

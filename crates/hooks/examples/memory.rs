@@ -1,4 +1,4 @@
-//! A hook that adds notes to what is asked and summarized. Run: `cargo run -p hooks --example memory`
+//! A hook that adds notes to prompts and summaries. Run: `cargo run -p hooks --example memory`
 
 use hooks::{
     BeforePromptEvent, BeforePromptResult, CompactingEvent, CompactingResult, Hook, HookContext,

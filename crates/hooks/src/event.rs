@@ -72,7 +72,7 @@ pub enum BeforeCompactResult {
         /// The reason.
         reason: Option<String>,
     },
-    /// It happens with this in the place of the plan's own summary.
+    /// It happens with this summary instead of the plan's own.
     Replace(Box<CompactionOverride>),
 }
 
@@ -107,7 +107,7 @@ pub struct CompactingEvent<'a> {
 /// Additions of a hook to the requests of a compaction.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CompactingResult {
-    /// A prompt in the place of the base prompt.
+    /// A prompt that replaces the base prompt.
     pub prompt: Option<String>,
     /// Lines of additional context.
     pub context: Vec<String>,
@@ -154,7 +154,7 @@ pub struct BranchSummaryOverride {
     pub details: Option<Value>,
 }
 
-/// Something that has happened; nothing is expected back.
+/// An event that has happened; no answer is expected.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notification {
     /// `session_start`: the session is open.

@@ -20,7 +20,7 @@ pub struct HookError(pub String);
 /// The future answer of a hook.
 pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> + Send + 'a>>;
 
-/// The session in which hooks are asked.
+/// The session in which hooks run.
 #[derive(Debug, Clone, Default)]
 pub struct HookContext {
     /// Its id.
@@ -33,9 +33,9 @@ pub struct HookContext {
     pub cancel: CancellationToken,
 }
 
-/// Something that looks at a session and may have a say. Every method does nothing unless written.
+/// Observes a session and can influence it. The default of every method does nothing.
 ///
-/// A hook is asked on the session's own task: what takes long must be awaited, never blocked on.
+/// A hook runs on the session's own task: long work must be awaited, never block.
 pub trait Hook: Send + Sync {
     /// Returns the name that failures are reported under.
     fn name(&self) -> &str;
@@ -108,7 +108,7 @@ pub trait Hook: Send + Sync {
     }
 }
 
-/// Returns the answer of a hook that has nothing to say.
+/// Returns the answer of a hook without an effect.
 fn nothing<'a, T: Default + Send + 'a>() -> HookFuture<'a, T> {
     Box::pin(std::future::ready(Ok(T::default())))
 }

@@ -1,9 +1,8 @@
 //! Hook points of coding-agent sessions, and the rules by which the results of several hooks merge.
 //!
-//! A [`Hook`] looks at what is about to happen and may cancel it, replace it, or
-//! add to it. Hooks run in the order in which they were registered in a
-//! [`HookSet`]; what they return is merged into one result. A hook that fails is
-//! reported and never stops the others, unless it is a guard ([`OnFailure::Block`]).
+//! A [`Hook`] gets an action before it happens and may cancel it, replace it, or add to it. Hooks run in the order in
+//! which they were registered in a [`HookSet`]; their answers are merged into one result. A hook that fails is reported
+//! and never stops the others, unless it is a guard ([`OnFailure::Block`]).
 //!
 //! A [`CommandHook`] is a hook that is a program: it reads one JSON object
 //! ([`HookEvent::document`]) and writes one, or nothing. `docs/reference/hooks.md` has the

@@ -39,7 +39,7 @@ pub struct Merged<T> {
 
 /// The effect of an answer on the hooks after it.
 enum Weight {
-    /// It says nothing by itself.
+    /// It has no effect by itself.
     Light,
     /// It holds until a later answer replaces it.
     Stands,
@@ -64,7 +64,7 @@ impl HookSet {
         self.hooks.iter().any(|hook| hook.wants(point))
     }
 
-    /// Collects what hooks add to a message of the user: contexts one after the other.
+    /// Collects the additions of hooks to a message of the user: contexts one after the other.
     pub async fn before_prompt(
         &self,
         event: &BeforePromptEvent<'_>,
@@ -127,8 +127,8 @@ impl HookSet {
         .await
     }
 
-    /// Collects what hooks add to the requests of a compaction: contexts one after the other,
-    /// data merged by key, of several prompts the last.
+    /// Collects the additions of hooks to the requests of a compaction: contexts one after the other, data merged by
+    /// key, the last of several prompts.
     pub async fn compacting(
         &self,
         event: &CompactingEvent<'_>,

@@ -72,7 +72,7 @@ impl HookPoint {
         }
     }
 
-    /// Returns the member of the payload that a matcher is held against; none where there is none.
+    /// Returns the member of the payload that a matcher is compared with; `None` for points without one.
     pub const fn subject(self) -> Option<&'static str> {
         match self {
             Self::ToolCall | Self::ToolResult => Some("tool"),
@@ -89,7 +89,7 @@ impl HookPoint {
         }
     }
 
-    /// Returns whether a hook can keep what is about to happen from happening.
+    /// Returns true if a hook can keep what is about to happen from happening.
     pub const fn can_block(self) -> bool {
         match self {
             Self::ToolCall | Self::SessionBeforeCompact | Self::SessionBeforeTree => true,

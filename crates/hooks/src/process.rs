@@ -22,8 +22,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts the command in a group of its own, without input; what it writes comes out of the returned pipe
-    /// in the order in which it was written, errors among the rest.
+    /// Starts the command in a process group, without input; the returned pipe has its output and its errors in the
+    /// order in which they were written.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -33,7 +33,7 @@ impl Running {
         command.stdout(writer.try_clone()?);
         command.stderr(writer);
         let running = Self::spawn(&mut command)?;
-        // The command holds the other end of the pipe; as long as it does, the pipe has no end.
+        // The command holds the other end of the pipe; as long as it exists, the pipe has no end.
         drop(command);
         #[cfg(unix)]
         let reader = std::os::fd::OwnedFd::from(reader);
@@ -43,7 +43,7 @@ impl Running {
         Ok((running, output))
     }
 
-    /// Starts the command in a group of its own, with a pipe for each of its streams.
+    /// Starts the command in a process group, with a pipe for each of its streams.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -142,7 +142,7 @@ pub fn remove_secrets(command: &mut Command, listed: &[String]) {
     }
 }
 
-/// Returns whether a variable holds a secret: because it is listed, by its name, or by its value. A proxy with a
+/// Returns true if a variable holds a secret: because it is listed, by its name, or by its value. A proxy with a
 /// password is none: commands reach no network without it.
 pub fn is_secret(name: &OsStr, value: &OsStr, listed: &[String]) -> bool {
     let upper: OsString = name.to_ascii_uppercase();
@@ -155,7 +155,7 @@ pub fn is_secret(name: &OsStr, value: &OsStr, listed: &[String]) -> bool {
         || (!upper.ends_with("_PROXY") && holds_key(&value.to_string_lossy()))
 }
 
-/// Returns whether a value is a key, or holds one.
+/// Returns true if a value is a key, or holds one.
 fn holds_key(value: &str) -> bool {
     let value = value.trim();
     let lower = value.to_ascii_lowercase();
@@ -172,8 +172,8 @@ fn holds_key(value: &str) -> bool {
 }
 
 /// Keeps commands from reading this process: its memory, and the environment that it was started with, which
-/// `/proc/PID/environ` shows even of variables that commands do not get. It also writes no core dump from now on. Programs
-/// that it starts are not concerned. Does nothing where the system has no such switch.
+/// `/proc/PID/environ` shows even of variables that commands do not get. It also writes no core dump from now on.
+/// Programs that it starts are not affected. Does nothing on systems without such a switch.
 pub fn forbid_inspection() {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
@@ -221,7 +221,7 @@ impl Group {
         Ok((child, Self(leader)))
     }
 
-    /// Kills who is left, and takes the group off the list while its number is still ours.
+    /// Kills the remaining processes, and removes the group from the list while its id is still ours.
     fn end(&self) {
         if let Some(leader) = self.0 {
             let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

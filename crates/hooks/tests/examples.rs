@@ -14,7 +14,7 @@ fn example(name: &str) -> String {
     folder.join(name).display().to_string()
 }
 
-/// Returns whether there is a Python to run; says so where there is none.
+/// Returns true if there is a Python to run; says so where there is none.
 fn has_python() -> bool {
     let python = Command::new("python3").arg("--version").output();
     let has = python.is_ok_and(|python| python.status.success());

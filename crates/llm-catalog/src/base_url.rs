@@ -1,4 +1,4 @@
-//! Base URLs: what is allowed, and where they lead.
+//! Base URLs: the allowed forms, and their normalization.
 
 use llm_providers::ApiProtocol;
 use url::Url;

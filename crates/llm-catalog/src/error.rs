@@ -27,7 +27,7 @@ pub enum CatalogError {
         /// Names that are near.
         nearest: Vec<String>,
     },
-    /// The provider is known, but cannot be asked.
+    /// The provider is known, but not supported.
     #[error("the provider {name} cannot be asked: {reason}")]
     UnservedProvider {
         /// The requested name.

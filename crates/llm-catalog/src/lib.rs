@@ -1,4 +1,4 @@
-//! Providers and models as data: where they are, what they can do, what they cost.
+//! Providers and models as data: addresses, capabilities, prices.
 //!
 //! [`Catalog::embedded`] reads files that are part of the program, [`Catalog::apply`] puts a user's
 //! [`Overrides`] on top, and [`Catalog::resolve`] turns a [`Selection`] into a provider and a model. What is
@@ -138,8 +138,8 @@ impl Catalog {
         named.or_else(|| self.providers.values().find(is_alias))
     }
 
-    /// Returns the catalog with the models that a provider lists. What was checked stays; what was copied from a
-    /// public list stays where the provider says nothing.
+    /// Returns the catalog with the models that a provider lists. Checked facts are kept; facts from a public list are
+    /// kept if the provider does not state them.
     #[must_use]
     pub fn with_listed(mut self, listed: impl IntoIterator<Item = ModelInfo>) -> Self {
         for mut model in listed {

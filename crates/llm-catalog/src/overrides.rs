@@ -13,7 +13,7 @@ use super::error::{CatalogError, meant};
 use super::nearest::nearest;
 use super::{Catalog, base_url};
 
-/// A user's changes and additions. What is not said stays as it is.
+/// A user's changes and additions. Absent members change nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Overrides {
@@ -28,7 +28,8 @@ pub struct Overrides {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderOverride {
-    /// The base of its URLs; required for a new one. Another host than before no longer gets the key, unless `apiKeyEnv` is given.
+    /// The base of its URLs; required for a new one. A host other than the provider's own does not get the key, unless
+    /// `apiKeyEnv` is given.
     pub base_url: Option<String>,
     /// The protocol; chat for a new provider.
     pub wire: Option<ApiProtocol>,
@@ -198,7 +199,7 @@ impl Catalog {
         }
         let can = &mut model.capabilities;
         can.window = change.window.or(can.window);
-        // The catalog's cap gives way to a smaller window of the user; the user's own cap must fit.
+        // The catalog's cap is reduced to a smaller window of the user; the user's own cap must fit.
         can.max_output = match (change.max_output, can.window) {
             (Some(cap), Some(window)) if cap > window => {
                 let reason = format!("is {cap}, but must not exceed the window, {window}");
@@ -231,7 +232,7 @@ impl Catalog {
     }
 }
 
-/// Headers that are set for the request itself, or that say who asks.
+/// Headers that the request itself sets, or that identify the sender.
 const PROTECTED_HEADERS: [&str; 13] = [
     "accept",
     "anthropic-version",

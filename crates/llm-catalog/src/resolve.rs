@@ -10,10 +10,10 @@ use super::nearest::{MOST, nearest};
 use super::overrides::{checked_variable, forget_secrets};
 use super::{Catalog, base_url, embedded};
 
-/// The provider's name where the user gives only a URL and a model.
+/// The provider's name if the user gives only a URL and a model.
 const CUSTOM: &str = "custom";
 
-/// The providers that sessions may name and that cannot be asked, with the reasons.
+/// The providers that sessions may name but that are not supported, with the reasons.
 static UNSERVED: LazyLock<BTreeMap<String, String>> =
     LazyLock::new(|| embedded("unserved.json", include_str!("unserved.json")));
 
@@ -47,8 +47,8 @@ pub struct Resolved {
 impl Catalog {
     /// Returns the provider and the model that are selected.
     ///
-    /// A base URL at another host than the provider's own does not get the provider's key and headers, unless
-    /// the selection names a variable itself; and what the model costs there is not known.
+    /// A base URL at another host than the provider's own does not get the provider's key and headers, unless the
+    /// selection names a variable itself; and the model's prices there are not known.
     pub fn resolve(&self, selection: &Selection) -> Result<Resolved, CatalogError> {
         let (mut provider, id) = self.named(selection)?;
         if let Some(wire) = selection.wire {

@@ -19,7 +19,7 @@ use crate::size::request_tokens;
 pub enum Progress<'a> {
     /// A piece of the answer.
     Event(&'a Event),
-    /// The attempt failed; what it said so far is void, and the request is sent again after a delay.
+    /// The attempt failed; its pieces so far are void, and the request is sent again after a delay.
     Retry {
         /// The error of the failed attempt.
         error: &'a ProviderError,
@@ -91,7 +91,7 @@ pub async fn compact_native(
         let answered = provider.compact_native(request.clone(), cancel.clone());
         match answered.await {
             Ok(answer) => return Ok(answer),
-            // The same request gives the same form again.
+            // The same request would give the same error again.
             Err(error) if error.kind == ProviderErrorKind::Malformed => return Err(error),
             Err(error) => tries.failed(error, progress).await?,
         }

@@ -1,4 +1,4 @@
-//! A provider and a model as requests need them: where it is, what it can do, what it costs.
+//! A provider and a model as requests need them: address, capabilities, prices.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub struct ProviderInfo {
     /// The base of its URLs, for example `https://api.openai.com/v1`; without a slash at the end, and without `/v1` for
     /// the Messages protocol, which adds it. May end in `?api-version=VERSION`.
     pub base_url: String,
-    /// Other names of it, which other programs write into sessions.
+    /// Other names of the provider, which other programs write into sessions.
     #[serde(default)]
     pub aliases: Vec<String>,
     /// The protocol.
@@ -56,7 +56,7 @@ pub struct ProviderInfo {
     /// The environment variable that holds the key; `None` where none is sent.
     #[serde(default)]
     pub api_key_env: Option<String>,
-    /// The header that carries the key, where it is not the usual one.
+    /// The header that carries the key, if it is not the usual one.
     #[serde(default)]
     pub key_header: Option<KeyHeader>,
     /// The header that carries what the requests of one conversation share.
@@ -110,7 +110,7 @@ impl ProviderInfo {
     }
 
     /// Returns true when a key, or a header of the user's, may be sent to this provider: over https, to this machine,
-    /// or where `allowInsecure` says so.
+    /// or if `allowInsecure` permits it.
     pub fn may_send_key(&self) -> bool {
         self.allow_insecure || is_secure_transport(&self.base_url)
     }
@@ -151,10 +151,10 @@ pub struct PriceTier {
     pub input: f64,
     /// Tokens of the answer.
     pub output: f64,
-    /// Prompt tokens read from the cache; as `input` when not said.
+    /// Prompt tokens read from the cache; the same as `input` when absent.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Prompt tokens written to the cache; as `input` when not said.
+    /// Prompt tokens written to the cache; the same as `input` when absent.
     #[serde(default)]
     pub cache_write: Option<f64>,
 }
@@ -229,7 +229,8 @@ impl ModelInfo {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// Returns a model of which only the name is known. It is offered tools, since a server that has none says so.
+    /// Returns a model of which only the name is known. Requests offer it tools, since a server without tools returns
+    /// an error.
     pub fn unlisted(provider: &str, id: &str) -> Self {
         Self {
             provider: provider.to_owned(),
@@ -249,13 +250,13 @@ impl ModelInfo {
         }
     }
 
-    /// Returns whether the catalog or the settings list the model, so that what it can do is known.
+    /// Returns true if the catalog or the settings list the model, so that what it can do is known.
     pub fn is_known(&self) -> bool {
         !self.source.is_empty()
     }
 
-    /// Returns what `usage` costs in USD, or `None` where no price is known or the usage is incomplete. The
-    /// whole request is billed at the tier that the size of its prompt reaches.
+    /// Returns the cost of `usage` in USD, or `None` if no price is known or the usage is incomplete. The whole request
+    /// is billed at the tier that the size of its prompt reaches.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
         if usage.incomplete {
             return None;
@@ -283,7 +284,7 @@ fn is_versioned(base_url: &str) -> bool {
     base_url.contains("?api-version=")
 }
 
-/// Returns whether what is sent cannot be read on the way: https, or this very host.
+/// Returns true if what is sent cannot be read on the way: https, or this very host.
 pub(crate) fn is_secure_transport(base_url: &str) -> bool {
     let Ok(url) = Url::parse(base_url) else {
         return false;

@@ -69,8 +69,8 @@ impl ProviderErrorKind {
         }
     }
 
-    /// Returns true when the service may bill a request that failed so, although it did not say what: it may have
-    /// been working on the answer.
+    /// Returns true when the service may bill a request that failed in this way, although it reported no usage: it may
+    /// have been working on the answer.
     pub const fn may_be_billed(self) -> bool {
         match self {
             Self::Timeout | Self::Interrupted | Self::Cancelled | Self::Malformed => true,
@@ -117,7 +117,7 @@ pub struct ProviderError {
     pub provider: String,
     /// The model.
     pub model: String,
-    /// The HTTP status, where there was one.
+    /// The HTTP status, if there was one.
     pub status: Option<u16>,
     /// The service's id of the request.
     pub request_id: Option<Box<str>>,
@@ -125,7 +125,7 @@ pub struct ProviderError {
     pub retry_after: Option<Duration>,
     /// Says if the same request may be sent again, if the service says so.
     pub should_retry: Option<bool>,
-    /// The most input tokens a minute, where the service names them in refusing a request for its rate.
+    /// The limit of input tokens a minute, if the service names it when it refuses a request for its rate.
     pub token_limit: Option<NonZeroU64>,
     /// The message of the service, cut to a bounded excerpt.
     pub message: Box<str>,
@@ -139,7 +139,7 @@ pub struct ProviderError {
 const EXCERPT: usize = 500;
 
 impl ProviderError {
-    /// Returns an error of `kind` that says `message`, cut to a bounded excerpt.
+    /// Returns an error of `kind` with `message`, cut to a bounded excerpt.
     pub fn new(kind: ProviderErrorKind, message: &str) -> Self {
         let mut excerpt: String = message.chars().take(EXCERPT).collect();
         if excerpt.len() < message.len() {
@@ -166,8 +166,8 @@ impl ProviderError {
         Self::new(ProviderErrorKind::Interrupted, text)
     }
 
-    /// Returns what the failed request is billed: what the service said, an incomplete usage where it may bill what it
-    /// did not say, and nothing otherwise.
+    /// Returns the billed usage of the failed request: the reported one, an incomplete usage if the service may bill
+    /// without a report, and nothing otherwise.
     pub fn billed(&self) -> Option<Usage> {
         let unknown = || Usage {
             incomplete: true,

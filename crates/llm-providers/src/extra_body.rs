@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session_model::json::{Members, RawJson};
 
-/// Fields by name. They are merged as RFC 7396 says: objects member by member, and null takes a field away.
+/// Fields by name. They are merged as in RFC 7396: objects member by member, and null removes a field.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]

@@ -25,10 +25,9 @@
 //!
 //! Providers and models by name are in the crate `llm-catalog`, one that needs no network in `llm-script`.
 //!
-//! **Invariants.** A key goes into a request's header alone: it is taken out of
-//! errors and records, and a debug print never shows it. Every body that is read is bounded in size and
-//! time. Every wait ends within a moment after the token is cancelled. The encoders
-//! never send a tool result without its call.
+//! **Invariants.** A key is sent only in a request's header: it is removed from errors and records, and a debug print
+//! never shows it. Every body that is read is bounded in size and time. Every wait ends immediately after the token is
+//! cancelled. The encoders never send a tool result without its call.
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 

@@ -33,8 +33,8 @@ pub trait Provider: Send + Sync {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ProviderError>>;
 
-    /// Returns the key under which `preserveData` keeps native histories that this provider can replay; `None` where
-    /// it replays none.
+    /// Returns the key under which `preserveData` keeps native histories that this provider can replay; `None` if it
+    /// replays none.
     fn native_key(&self) -> Option<&'static str> {
         None
     }

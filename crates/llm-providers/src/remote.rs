@@ -1,5 +1,5 @@
-//! The remote endpoint: a service of the user that writes summaries. It is asked with
-//! `POST {systemPrompt, prompt, maxTokens}` and answers with a JSON object that has at least `summary`.
+//! The remote endpoint: a service of the user that writes summaries. It gets `POST {systemPrompt, prompt, maxTokens}`
+//! and answers with a JSON object that has at least `summary`.
 
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use crate::request::Request;
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, HttpClient};
 
-/// A remote endpoint. It takes requests of one message, as summaries are asked for, and no tools.
+/// A remote endpoint. It accepts requests of one message, as for summaries, without tools.
 #[derive(Debug, Clone)]
 pub struct RemoteEndpoint {
     http: HttpClient,
@@ -31,7 +31,7 @@ pub struct RemoteEndpoint {
 /// The address of a remote endpoint cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// It is no address. What it is instead is not said: it may hold a password.
+    /// It is not a URL. The error does not quote it: it may contain a password.
     #[error("no URL; write https://host/path")]
     NotUrl,
     /// It is not encrypted and not on this machine.
@@ -48,7 +48,7 @@ impl RemoteEndpoint {
     /// Returns the endpoint at `url`.
     ///
     /// # Errors
-    /// An address that is none, or that is neither `https` nor on this machine unless `allow_insecure`.
+    /// An invalid address, or one that is neither `https` nor on this machine unless `allow_insecure`.
     pub fn new(
         http: HttpClient,
         url: &str,

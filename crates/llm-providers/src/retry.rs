@@ -13,7 +13,7 @@ pub struct RetryPolicy {
     pub base: Duration,
     /// No delay of our own is longer.
     pub longest: Duration,
-    /// A service that asks to wait longer than this is not waited for. Short where another model can take over.
+    /// The longest delay of a service that is accepted. Short if another model can take over.
     pub max_retry_after: Duration,
     /// All delays of one request together take at most this long.
     pub budget: Duration,
@@ -102,11 +102,11 @@ impl RetryPolicy {
 
     /// Returns how long to wait before the request is sent again, or why it is not.
     ///
-    /// `sent` counts the times it was sent, `alike` those that failed as `error` says, `waited` is the sum of the
-    /// delays so far and of the time that failed connections took, and `random` is a number from 0 to 1. Our own delays spread over the upper half of the
-    /// exponential bound ("equal jitter"), so that many clients do not come back at the same time and the budget
-    /// bounds the attempts; the last delay takes what remains of the budget. What the service asks for is the least
-    /// that is waited, and the jitter comes on top of it.
+    /// `sent` is the number of times it was sent, `alike` of those that failed with the kind of `error`, `waited` is
+    /// the sum of the delays so far and of the time that failed connections took, and `random` is a number from 0 to 1.
+    /// Our own delays spread over the upper half of the exponential bound ("equal jitter"), so that many clients do not
+    /// come back at the same time and the budget bounds the attempts; the last delay uses the rest of the budget. The
+    /// delay that the service asks for is a lower bound, to which the jitter is added.
     pub fn delay(
         &self,
         sent: u32,

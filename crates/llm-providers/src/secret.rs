@@ -1,16 +1,16 @@
-//! Keys: held so that they are not printed, and removed from everything that is said.
+//! Keys: never printed, and removed from all output.
 
 use std::sync::Arc;
 
 use secrecy::{ExposeSecret, SecretString};
 use session_model::find_keys;
 
-/// A key. Printing it shows that there is one, never what it is; its memory is wiped when it goes.
+/// A key. Printing it shows a placeholder; its memory is wiped when it is dropped.
 #[derive(Debug, Clone)]
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// Returns the key that `text` is, without the white space around it; `None` when nothing is left.
+    /// Returns the key in `text`, without the white space around it; `None` when nothing is left.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
         (!text.is_empty()).then(|| Self(text.into()))
@@ -22,10 +22,10 @@ impl Secret {
     }
 }
 
-/// Shorter keys are not looked for: they would take ordinary words out of texts.
+/// Shorter keys are not searched for: they would remove ordinary words.
 const SHORTEST: usize = 6;
 
-/// Shorter keys stay in what a model says.
+/// Shorter keys are not removed from a model's output.
 const SHORTEST_IN_ANSWERS: usize = 16;
 
 /// The text that replaces a key.
@@ -59,7 +59,7 @@ impl Redactor {
                 other => format!("%{other:02X}"),
             })
             .collect();
-        // Without the quotation marks around it, but with those of its own.
+        // The JSON form without its quotation marks.
         let json = &json[1..json.len() - 1];
         for spelling in [text, json, &encoded] {
             let known = self
@@ -70,12 +70,12 @@ impl Redactor {
                 self.spellings.push(Secret(spelling.into()));
             }
         }
-        // A key that contains another one goes first.
+        // A longer key is replaced before a key that it contains.
         self.spellings
             .sort_by_key(|spelling| std::cmp::Reverse(spelling.expose().len()));
     }
 
-    /// Returns `text` without the keys: what is said about a request.
+    /// Returns `text` without the keys, for messages about a request.
     pub fn clean(&self, text: &str) -> String {
         self.without(text, SHORTEST)
     }
@@ -86,8 +86,8 @@ impl Redactor {
         self.without(text, SHORTEST_IN_ANSWERS)
     }
 
-    /// Returns a text that leaves the program without the keys that are known, and without those that their form gives
-    /// away, and how many were taken out; `None` where there was none. Short ones stay, as in answers.
+    /// Returns a text that leaves the program without the known keys, and without those that are recognized by their
+    /// form, and the number of removed keys; `None` if there were none. Short keys stay, as in answers.
     pub fn hide_keys(&self, text: &str) -> Option<(String, usize)> {
         let known = self.places(text, SHORTEST_IN_ANSWERS, text.len());
         let clean = without(text, &known);
@@ -103,7 +103,7 @@ impl Redactor {
         without(text, &self.places(text, shortest, text.len()))
     }
 
-    /// Takes keys out of a text that came in pieces: what is left of a piece stays in it. Returns whether there was one.
+    /// Removes keys from a text that came in pieces; each piece keeps its rest. Returns true if there was a key.
     pub(crate) fn clean_pieces(&self, pieces: &mut [String]) -> bool {
         let whole = pieces.concat();
         let places = self.places(&whole, SHORTEST, whole.len());
@@ -168,7 +168,7 @@ fn without(text: &str, places: &[(usize, usize)]) -> String {
     clean + &text[from..]
 }
 
-/// Takes keys out of an answer or output that comes in pieces, also where a key begins in one piece and ends in another.
+/// Removes keys from an answer or output that comes in pieces, even if a key begins in one piece and ends in another.
 #[derive(Debug, Default)]
 pub struct PieceRedactor {
     redactor: Arc<Redactor>,
@@ -192,7 +192,7 @@ impl PieceRedactor {
         self.take(self.partial_key())
     }
 
-    /// Returns where the first key begins of which only a part has come; the end when there is none.
+    /// Returns the position of the first key of which only a part has come; the end when there is none.
     fn partial_key(&self) -> usize {
         let keys = self.redactor.spellings.iter().map(Secret::expose);
         let keys = keys.take_while(|key| key.len() >= SHORTEST_IN_ANSWERS);

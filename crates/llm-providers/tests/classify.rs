@@ -1,6 +1,6 @@
-//! What services said, as it was seen, and what must be understood of it.
+//! Observed messages of services, and their expected classification.
 //!
-//! `data/errors.json` has one body a line, each with where it was seen; a `note` says what of it was completed.
+//! `data/errors.json` has one body a line, each with its source; a `note` says which part of it was completed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn seen() -> Vec<Seen> {
     serde_json::from_str(include_str!("data/errors.json")).unwrap()
 }
 
-/// Returns whether `text` has a `<` that looks like a tag.
+/// Returns true if `text` has a `<` that looks like a tag.
 fn has_markup(text: &str) -> bool {
     let follows = |c: u8| c.is_ascii_alphabetic() || matches!(c, b'/' | b'!' | b'?');
     text.as_bytes()

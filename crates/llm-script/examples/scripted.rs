@@ -1,4 +1,4 @@
-//! Plays a script and shows what goes by. Run: `cargo run -p llm-script --example scripted [FILE]`
+//! Plays a script and prints its events. Run: `cargo run -p llm-script --example scripted [FILE]`
 
 use std::error::Error;
 

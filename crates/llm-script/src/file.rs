@@ -175,7 +175,7 @@ pub struct ScriptError {
 /// The answer or failure for one request.
 pub(crate) type Turn = Result<ScriptAnswer, ScriptFailure>;
 
-/// A turn, and what the user does once it has been given.
+/// A turn, and the user's actions after it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Cue {
     pub turn: Turn,

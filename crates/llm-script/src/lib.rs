@@ -1,4 +1,4 @@
-//! A [`Provider`] that answers without a network, from a [`Script`] in a file, which also says what the user does.
+//! A [`Provider`] that answers without a network, from a [`Script`] in a file, which also contains the user's actions.
 
 mod file;
 mod play;
@@ -19,7 +19,7 @@ pub use play::ScriptPlay;
 /// The name of the provider, as settings and sessions have it.
 const PROVIDER: &str = "scripted";
 
-/// The name of the model, where the script has none.
+/// The default name of the model.
 const MODEL: &str = "script";
 
 /// A provider that plays a script, one turn a request.

@@ -20,11 +20,11 @@ impl Script {
     /// because a session stores it as one. The user's actions after the last skipped answer are due.
     pub fn play(self, given: usize, summaries: usize) -> ScriptPlay {
         let has_summaries = !self.summaries.is_empty();
-        let said = Stage::new("summary", self.summaries).skip(summaries, Vec::new());
+        let summary_stage = Stage::new("summary", self.summaries).skip(summaries, Vec::new());
         ScriptPlay {
             header: Arc::new(self.header),
             turns: Arc::new(Stage::new("turn", self.turns).skip(given, self.first)),
-            summaries: has_summaries.then(|| Arc::new(said)),
+            summaries: has_summaries.then(|| Arc::new(summary_stage)),
         }
     }
 }
@@ -58,8 +58,7 @@ impl ScriptPlay {
         self.turns.left()
     }
 
-    /// Returns how many streams, of answers and of summaries, were begun and neither came to their end nor were
-    /// dropped.
+    /// Returns the number of open streams, of answers and of summaries: begun, and neither at their end nor dropped.
     pub fn requests_in_flight(&self) -> usize {
         let summaries = self.summaries.as_ref();
         self.turns.in_flight() + summaries.map_or(0, |stage| stage.in_flight())

@@ -1,4 +1,4 @@
-//! A script is played in its order, and a request that comes to nothing takes no turn.
+//! A script is played in order, and a request that is not completed uses no turn.
 
 use std::future::Future;
 use std::task::{Context, Poll};
@@ -38,7 +38,7 @@ async fn begin(provider: &Scripted) -> Result<EventStream, ProviderError> {
 }
 
 /// Returns what one request gets, each event as a short line.
-async fn told(provider: &Scripted) -> Vec<String> {
+async fn texts_of(provider: &Scripted) -> Vec<String> {
     let mut events = match begin(provider).await {
         Ok(events) => events,
         Err(error) => return vec![format!("{}: {error}", error.kind.name())],
@@ -79,7 +79,7 @@ fn the_example_plays_to_its_end() {
         assert!(play.summaries().is_none());
 
         assert_eq!(play.take_actions(), [say("What is in notes.txt?")]);
-        let first = told(&provider).await;
+        let first = texts_of(&provider).await;
         assert_eq!(
             first,
             [
@@ -90,7 +90,7 @@ fn the_example_plays_to_its_end() {
             ]
         );
         assert_eq!((play.answers_left(), play.is_finished()), (1, false));
-        let second = told(&provider).await;
+        let second = texts_of(&provider).await;
         assert_eq!(
             second,
             [
@@ -101,7 +101,7 @@ fn the_example_plays_to_its_end() {
         );
         assert_eq!((play.answers_left(), play.is_finished()), (0, true));
         assert_eq!(
-            told(&provider).await,
+            texts_of(&provider).await,
             ["invalid_request: scripted/hello: the script has no turn left (2 were given)"]
         );
         assert_eq!(play.requests_in_flight(), 0);
@@ -225,19 +225,19 @@ fn a_failure_comes_at_once_or_after_its_text_and_takes_one_turn() {
         ]);
         let provider = play.turns();
         assert_eq!(
-            told(&provider).await,
+            texts_of(&provider).await,
             ["context_overflow: scripted/script: too long (status 400)"]
         );
         assert_eq!(play.answers_left(), 2);
         assert_eq!(
-            told(&provider).await,
+            texts_of(&provider).await,
             [
                 "I beg",
                 "interrupted: scripted/script: the script says interrupted"
             ]
         );
         assert_eq!(play.answers_left(), 1);
-        assert_eq!(told(&provider).await, ["at last", "done: Stop"]);
+        assert_eq!(texts_of(&provider).await, ["at last", "done: Stop"]);
         assert!(play.is_finished());
     });
 }
@@ -263,7 +263,7 @@ fn actions_are_due_once_the_answer_before_was_given() {
         assert!(matches!(events.next().await, Some(Ok(Event::Done(_)))));
         let compact = ScriptAction::Compact { focus: None };
         assert_eq!(play.take_actions(), [compact, say("second")]);
-        told(&provider).await;
+        texts_of(&provider).await;
         assert!(!play.is_finished(), "an action is left");
         assert_eq!(play.take_actions(), [ScriptAction::Abort]);
         assert!(play.is_finished());
@@ -279,8 +279,8 @@ fn actions_that_nobody_took_are_not_lost() {
             r#"{"answer":{"text":"b"}}"#,
             r#"{"user":{"say":"two"}}"#,
         ]);
-        told(&play.turns()).await;
-        told(&play.turns()).await;
+        texts_of(&play.turns()).await;
+        texts_of(&play.turns()).await;
         assert_eq!(play.clone().take_actions(), [say("one"), say("two")]);
         assert!(play.is_finished());
     });
@@ -305,18 +305,18 @@ fn what_an_earlier_run_gave_is_skipped() {
             (play.answers_left(), play.take_actions()),
             (1, vec![say("two")])
         );
-        assert_eq!(told(&play.turns()).await, ["c", "done: Stop"]);
+        assert_eq!(texts_of(&play.turns()).await, ["c", "done: Stop"]);
         let summaries = play.summaries().unwrap();
-        assert_eq!(told(&summaries).await, ["s2", "done: Stop"]);
+        assert_eq!(texts_of(&summaries).await, ["s2", "done: Stop"]);
         assert_eq!(
-            told(&summaries).await,
+            texts_of(&summaries).await,
             ["invalid_request: scripted/script: the script has no summary left (2 were given)"]
         );
 
         let over = script.play(usize::MAX, usize::MAX);
         assert!(over.is_finished());
         assert_eq!(
-            told(&over.turns()).await,
+            texts_of(&over.turns()).await,
             ["invalid_request: scripted/script: the script has no turn left (3 were given)"]
         );
     });
@@ -335,14 +335,14 @@ fn summaries_keep_their_own_order() {
         let (turns, summaries) = (play.turns(), play.summaries().unwrap());
         assert_eq!(summaries.model(), "two");
         assert_eq!(summaries.capabilities().window, Some(100));
-        assert_eq!(told(&turns).await, ["a", "done: Stop"]);
-        assert_eq!(told(&summaries).await, ["s1", "done: Stop"]);
+        assert_eq!(texts_of(&turns).await, ["a", "done: Stop"]);
+        assert_eq!(texts_of(&summaries).await, ["s1", "done: Stop"]);
         assert_eq!(
-            told(&summaries).await,
+            texts_of(&summaries).await,
             ["overloaded: scripted/two: busy (status 529)"]
         );
         assert_eq!(play.answers_left(), 1);
-        assert_eq!(told(&turns).await, ["b", "done: Stop"]);
+        assert_eq!(texts_of(&turns).await, ["b", "done: Stop"]);
         assert!(play.is_finished());
     });
 }
@@ -371,7 +371,7 @@ fn a_stream_that_is_dropped_gives_its_turn_back() {
                 assert_eq!((play.answers_left(), play.requests_in_flight()), (left, 0));
                 assert_eq!(play.take_actions(), []);
             }
-            assert_eq!(told(&provider).await.len(), 4);
+            assert_eq!(texts_of(&provider).await.len(), 4);
             assert_eq!(play.answers_left(), left - 1);
             assert_eq!(play.take_actions().len(), left - 1);
         }
@@ -397,7 +397,7 @@ fn a_stream_that_is_cancelled_says_so_ends_and_gives_its_turn_back() {
             assert!(events.next().await.is_none());
             assert!(events.next().await.is_none());
         }
-        assert_eq!(told(&provider).await, ["one piece", "done: Stop"]);
+        assert_eq!(texts_of(&provider).await, ["one piece", "done: Stop"]);
     });
 }
 
@@ -417,7 +417,7 @@ fn a_turn_that_comes_back_is_given_before_those_behind_it() {
         drop(first);
         let mut texts = Vec::new();
         for _ in 0..3 {
-            texts.push(told(&provider).await.swap_remove(0));
+            texts.push(texts_of(&provider).await.swap_remove(0));
         }
         assert_eq!(texts, ["a", "b", "c"]);
     });
@@ -449,7 +449,7 @@ fn a_pause_is_waited_for_and_can_be_cancelled() {
             .stream(request(), cancel.clone())
             .await
             .unwrap();
-        // However often it is asked, nothing comes before the pause is over.
+        // No poll returns anything before the pause is over.
         for _ in 0..10 {
             let waker = noop_waker();
             let polled = events.poll_next_unpin(&mut Context::from_waker(&waker));
@@ -492,9 +492,9 @@ fn a_cancelled_request_takes_no_turn_and_an_empty_script_says_so() {
         let refused = provider.stream(request(), cancelled).await.err();
         let kind = refused.map(|error| error.kind);
         assert_eq!(kind, Some(ProviderErrorKind::Cancelled));
-        assert_eq!(told(&provider).await, ["one", "done: Stop"]);
+        assert_eq!(texts_of(&provider).await, ["one", "done: Stop"]);
         assert_eq!(
-            told(&provider).await,
+            texts_of(&provider).await,
             ["invalid_request: scripted/script: the script has no turn left (1 were given)"]
         );
     });

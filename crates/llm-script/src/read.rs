@@ -128,7 +128,7 @@ struct StepLine {
 }
 
 impl StepLine {
-    /// Adds what the line says, which is number `line` of its file.
+    /// Adds the content of the line, which is number `line` of its file.
     fn add(self, line: usize, script: &mut Script) -> Result<(), String> {
         match (self.answer, self.error, self.summary, self.user) {
             (Some(answer), None, None, None) => {

@@ -1,4 +1,4 @@
-//! Turns that wait, are given, or are given back; and the stream of one turn.
+//! The turns that wait, are given, or are given back; and the stream of one turn.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ pub(super) struct Stage {
 
 #[derive(Debug)]
 struct State {
-    /// The turns that wait, by number, so that one that is given back comes to its place.
+    /// The turns that wait, by number, so that one that is given back returns to its position.
     waiting: BTreeMap<usize, Cue>,
     /// The number of turns given.
     given: usize,
@@ -51,8 +51,8 @@ impl Stage {
         }
     }
 
-    /// Returns the stage as it is after `given` turns, or all of them where there are fewer. `first` is what the
-    /// user does before the first turn.
+    /// Returns the stage as it is after `given` turns, or after all of them if there are fewer. `first` are the user's
+    /// actions before the first turn.
     pub fn skip(self, given: usize, first: Vec<ScriptAction>) -> Self {
         let mut state = self.state();
         state.due = first;
@@ -71,7 +71,7 @@ impl Stage {
         std::mem::take(&mut self.state().due)
     }
 
-    /// Returns true when every turn was given and nothing is left for the user to do.
+    /// Returns true when every turn was given and no action of the user is due.
     pub fn is_finished(&self) -> bool {
         let state = self.state();
         state.waiting.is_empty() && state.in_flight == 0 && state.due.is_empty()
@@ -115,7 +115,7 @@ impl Stage {
     }
 }
 
-/// A turn on its way. Dropped before it was delivered, it goes back to its place.
+/// A turn in delivery. If it is dropped before it was delivered, it returns to its position.
 struct Flight {
     stage: Arc<Stage>,
     number: usize,
@@ -205,7 +205,7 @@ struct Playing {
 }
 
 impl Playing {
-    /// Returns the next event, and the rest of the stream where it was not the last.
+    /// Returns the next event, and the rest of the stream unless it was the last.
     async fn next(mut self) -> Option<(Result<Event, ProviderError>, Option<Self>)> {
         let pause = std::mem::take(&mut self.pause);
         if !pause.is_zero() {

@@ -71,7 +71,7 @@ impl Difference {
     }
 }
 
-/// Returns a text as HTML, its lines in colours where it is a unified difference or a patch of Codex.
+/// Returns a text as HTML, with coloured lines if it is a unified diff or a patch of Codex.
 pub(crate) fn plain_or_diff(text: &str) -> String {
     let begins = |with: &str| text.starts_with(with) || text.contains(&format!("\n{with}"));
     let is_diff = (begins("@@ ") && begins("+++ ")) || begins("*** Begin Patch");

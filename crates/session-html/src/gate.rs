@@ -76,7 +76,7 @@ impl<'a> Gate<'a> {
             *room -= text.len();
             return text;
         }
-        // Of what is long, the end says how it ended.
+        // The end of a long text shows its outcome.
         let head = text.floor_char_boundary(*room * 2 / 3);
         let tail = text.ceil_char_boundary(text.len() - *room / 3).max(head);
         *room = 0;
@@ -90,7 +90,7 @@ impl<'a> Gate<'a> {
         )
     }
 
-    /// Returns whether an image is shown: a page does not grow without bound, and one that is shown twice counts twice.
+    /// Returns true if an image is shown: a page does not grow without bound, and one that is shown twice counts twice.
     pub fn shows_image(&self, mime_type: &str, data: &str) -> bool {
         let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
         let left = self.images.get();

@@ -52,7 +52,7 @@ pub struct Export<'a> {
     pub profile: Profile,
     /// Takes keys out of texts.
     pub clean: Option<Clean<'a>>,
-    /// Returns what else is to be said of a compaction, each with a name.
+    /// Returns further facts about a compaction, each with a name.
     pub facts: &'a dyn Fn(&Entry) -> Vec<(String, String)>,
 }
 

@@ -5,8 +5,8 @@ use pulldown_cmark::{Alignment, Event, Options, Parser, Tag, TagEnd, html};
 /// The allowed beginnings of links.
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
-/// Returns a Markdown text as HTML. The text need not be trusted: HTML in it is shown as text, an image is named and not
-/// loaded, and a link leads to a page or nowhere.
+/// Returns a Markdown text as HTML. The text may be untrusted: HTML in it is shown as text, images are named and not
+/// loaded, and links are restricted to pages.
 pub(crate) fn html(source: &str) -> String {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;

@@ -21,10 +21,10 @@ use crate::{Export, Page};
 const STYLE: &str = include_str!("../templates/page.css");
 const SCRIPT: &str = include_str!("../templates/page.js");
 
-/// The custom type of the entry that says of which program a session was.
+/// The custom type of the entry that names the program of an imported session.
 const IMPORT_ENTRY: &str = "agent-cli/import";
 
-/// Among how many entries that one is looked for, and the first message of the user.
+/// The number of first entries that are searched for that entry, and for the first message of the user.
 const FIRST_ENTRIES: usize = 40;
 
 #[derive(Template)]
@@ -250,8 +250,8 @@ fn marks(
     marks
 }
 
-/// Writes the newest `most` entries of the path and all compactions, and after the entries where they were left the other
-/// branches, folded, as far as there is room. Returns how many entries are left out.
+/// Writes the newest `most` entries of the path and all compactions; the other branches, folded, follow the entries
+/// where they begin, as far as there is room. Returns the number of entries that are left out.
 fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>, most: usize) -> usize {
     let skipped = path.entries().len().saturating_sub(most);
     let mut room = most.saturating_sub(path.entries().len());
@@ -285,8 +285,8 @@ fn write(writer: &mut Writer<'_>, path: &SessionPath<'_>, most: usize) -> usize 
     left_out
 }
 
-/// Writes branches that were left, and the branches of those, as far as there is room; returns how many entries there are
-/// besides.
+/// Writes branches, and the branches of those, as far as there is room; returns the number of entries that are left
+/// out.
 fn write_left(
     writer: &mut Writer<'_>,
     starts: Vec<EntryIndex>,
@@ -326,7 +326,7 @@ fn is_result(tree: &SessionTree, index: EntryIndex) -> bool {
     }
 }
 
-/// Returns the name of the session: its own, or what the user asked first.
+/// Returns the name of the session: its own, or the user's first message.
 fn title(tree: &SessionTree, gate: &Gate<'_>) -> String {
     let asked = || {
         tree.indices()

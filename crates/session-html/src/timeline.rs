@@ -32,7 +32,7 @@ impl MarkKind {
         }
     }
 
-    /// Returns what the legend says of one, and of several.
+    /// Returns the legend for one, and for several.
     const fn legend(self) -> (&'static str, &'static str) {
         match self {
             Self::Compaction => ("compaction", "compactions"),

@@ -81,8 +81,8 @@ impl Written {
         Ok(written)
     }
 
-    /// Takes back what was written, unless another program that knows no lock wrote behind it. Where that fails,
-    /// the lines stay, and the last of them may be torn.
+    /// Removes what was written, unless another program without the lock wrote after it. If that fails, the lines stay,
+    /// and the last of them may be torn.
     pub(crate) fn take_back(&mut self) {
         if self.file.length().is_ok_and(|length| length == self.end) {
             let _ = self.file.truncate(self.start);

@@ -24,8 +24,8 @@ const BEGINNING: u64 = 256 * 1024;
 /// The number of characters of the working directory in a folder's name.
 const READABLE: usize = 56;
 
-/// Returns the folder or the address of the store that holds all sessions: `given`, else what the environment says,
-/// else a place below the user's home.
+/// Returns the folder or the address of the store that holds all sessions: `given`, else that of the environment, else
+/// a folder below the user's home.
 ///
 /// # Errors
 /// No folder is named, and the home folder is unknown.
@@ -61,7 +61,7 @@ fn root_of(
     std::path::absolute(&root).map_err(|error| StoreError::io("open", root, error))
 }
 
-/// Returns whether the file of `session` lies below `root`, where our own program keeps sessions; a link there that
+/// Returns true if the file of `session` lies below `root`, where our own program keeps sessions; a link there that
 /// leads out does not count.
 pub fn is_kept(root: &Path, session: &Path) -> bool {
     let real = match (session.canonicalize(), session.parent()) {
@@ -75,8 +75,8 @@ pub fn is_kept(root: &Path, session: &Path) -> bool {
         .is_some_and(|(root, real)| real.starts_with(root))
 }
 
-/// Returns the folder for sessions that work in `cwd`: its name can be read, and a hash at its end keeps two
-/// directories apart that read the same. A link to a directory is that directory.
+/// Returns the folder for sessions that work in `cwd`: its name is readable, and a hash at its end distinguishes two
+/// directories with the same readable name. A link to a directory is that directory.
 pub fn folder_for(root: &Path, cwd: &Path) -> PathBuf {
     let cwd = cwd
         .canonicalize()
@@ -94,7 +94,7 @@ pub fn folder_for(root: &Path, cwd: &Path) -> PathBuf {
         })
         .collect();
     let readable = readable.trim_matches(['-', '.']);
-    // The end of a path says more than its beginning.
+    // The end of a path is more specific than its beginning.
     let skipped = readable.chars().count().saturating_sub(READABLE);
     let readable: String = match readable {
         "" => "root".to_owned(),
@@ -111,8 +111,8 @@ fn fnv(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Returns the sessions below `root`, the last written first: those that work in `cwd`, or all. Of each only
-/// the beginning is read. Files that are no session of version 1 to 3 with a header are passed over.
+/// Returns the sessions below `root`, the last written first: those that work in `cwd`, or all. Only the beginning of
+/// each is read. Files that are not sessions of version 1 to 3 with a header are skipped.
 ///
 /// # Errors
 /// A folder that cannot be read.
@@ -133,7 +133,7 @@ pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreErr
     Ok(rows)
 }
 
-/// Returns the session whose id is `id`, or the only one whose id begins so.
+/// Returns the session whose id is `id`, or the only one whose id has this prefix.
 ///
 /// # Errors
 /// No session, or several, and a folder that cannot be read.

@@ -64,7 +64,7 @@ pub struct Cleanup {
     pub referenced: OutputTotal,
     /// Left, because a program has their session open.
     pub locked: OutputTotal,
-    /// Left, because they are neither old nor too much.
+    /// Left, because they are neither old nor over the size limit.
     pub recent: OutputTotal,
 }
 
@@ -194,7 +194,8 @@ type Name = [u8; 36];
 /// The ending of output file names.
 const ENDING: &[u8] = b".txt";
 
-/// Returns the outputs in a folder. What has another name than `SOURCE-UUID.txt`, or is no file, is not ours.
+/// Returns the outputs in a folder. Entries with another name than `SOURCE-UUID.txt`, or that are not files, are not
+/// ours.
 fn outputs(folder: &Path) -> Result<BTreeMap<Name, KeptOutput>, StoreError> {
     let mut outputs = BTreeMap::new();
     for path in entries(folder)? {

@@ -1,4 +1,4 @@
-//! The part of the suite that files pass: other programs that know no lock, and writes that fail.
+//! The part of the suite for files: other programs without the lock, and writes that fail.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -189,7 +189,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Returns sessions in a new folder, in memory where the system has a place there: every append is synced.
+    /// Returns sessions in a new folder, in memory if the system has such a folder: every append is synced.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         Self {
@@ -200,7 +200,7 @@ impl Files {
 }
 
 impl Files {
-    /// Returns the catalog, whose sessions are forced to the disk as `policy` says.
+    /// Returns the catalog, whose sessions are synced by `policy`.
     pub(crate) fn catalog_of(&self, policy: SyncPolicy) -> FileCatalog {
         FileCatalog::through(self.folder.path(), self.files.clone()).synced(policy)
     }

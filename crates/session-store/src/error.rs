@@ -191,7 +191,7 @@ pub fn shown(path: &Path) -> std::path::Display<'_> {
     }
 }
 
-/// Returns the cause of a failure, with what can be done about it; `elsewhere` says how something is written elsewhere.
+/// Returns the cause of a failure with advice; `elsewhere` says how to write to another place.
 pub fn cause(action: &str, source: &io::Error, elsewhere: &str) -> String {
     if action == "write to" {
         // The work is done by the time that it is printed.

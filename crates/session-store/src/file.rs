@@ -1,4 +1,4 @@
-//! Session files: opened lazily, appended to under a lock, written anew only elsewhere.
+//! Session files: opened lazily, appended to under a lock, rewritten only as new files.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -32,7 +32,7 @@ enum Elsewhere {
     Memory(Arc<Vec<u8>>),
     /// In another file, which may have no name.
     File(File),
-    /// In lines that the source of the tree gives.
+    /// In lines that the source of the tree returns.
     Lines,
 }
 
@@ -204,7 +204,7 @@ impl SessionFile {
     /// Returns the bytes that were read, for copying.
     ///
     /// # Errors
-    /// The file cannot be opened any more.
+    /// The file cannot be opened again.
     pub fn contents(&self) -> Result<Contents, StoreError> {
         let failed = |error| StoreError::io("read", &self.path, error);
         match &self.elsewhere {
@@ -404,7 +404,7 @@ pub fn read_stream<R: Read>(
     }
 }
 
-/// Returns whether the first block of a file is binary.
+/// Returns true if the first block of a file is binary.
 fn is_binary(block: &[u8]) -> bool {
     let text = block.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(block);
     block.contains(&0) && text.trim_ascii_start().first() != Some(&b'{')

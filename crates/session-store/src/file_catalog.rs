@@ -46,7 +46,7 @@ impl FileCatalog {
         }
     }
 
-    /// Returns the same catalog, whose sessions force to the disk what this policy says.
+    /// Returns the same catalog, whose sessions are synced by this policy.
     #[must_use]
     pub fn synced(self, policy: SyncPolicy) -> Self {
         Self { policy, ..self }
@@ -59,8 +59,8 @@ impl FileCatalog {
         Self { folder, ..self }
     }
 
-    /// Returns a new session. There is no file before the first answer, and nothing at all before something worth
-    /// keeping is said.
+    /// Returns a new session. There is no session file before the first answer, and no file at all before the first
+    /// content worth keeping.
     ///
     /// # Errors
     /// The path of the parent cannot be determined.

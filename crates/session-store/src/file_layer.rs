@@ -1,4 +1,4 @@
-//! The file operations of a store that can fail halfway, so that tests can let each of them fail.
+//! The file operations of a store that can fail halfway, so that tests can make each of them fail.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -11,7 +11,7 @@ pub trait AppendFile: Send {
     fn length(&self) -> io::Result<u64>;
     /// Writes at the end, in one system call; may write less.
     fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Returns where the newest write of this handle ended.
+    /// Returns the offset at which the newest write of this handle ended.
     fn position(&mut self) -> io::Result<u64>;
     /// Forces data to the disk.
     fn sync(&mut self) -> io::Result<()>;

@@ -20,8 +20,8 @@ use crate::sidecars::{outputs_path, sidecars};
 use crate::traits::{LocalFiles, StoreFuture};
 use crate::writer::{SessionWriter, create_session};
 
-/// The lines of a session in a file. There is no file before the first answer, and nothing at all before something
-/// worth keeping was said.
+/// The lines of a session in a file. There is no session file before the first answer, and no file at all before the
+/// first content worth keeping.
 #[derive(Debug)]
 pub struct FileLog {
     place: Place,
@@ -84,7 +84,7 @@ impl FileLog {
         }
     }
 
-    /// Returns where the file is, or will be.
+    /// Returns the path of the file, which may not exist yet.
     pub fn path(&self) -> &Path {
         self.locator.as_path()
     }
@@ -322,7 +322,7 @@ impl SessionLog for FileLog {
         Box::pin(async move {
             self.append_lines(lines.lines, lines.weight).await?;
             if self.is_persisted() {
-                // Their ids are in the session, so what is kept of them is passed over where it cannot be removed.
+                // Their ids are in the session, so messages that cannot be removed from the pending file are ignored.
                 let _ = self.forget_queued(&lines.sent, lines.left).await;
             }
             Ok(())

@@ -23,7 +23,7 @@ use crate::writer::{SessionWriter, TAKEN, create_session};
 /// A session in a file.
 pub type FileStore = Store<FileLog>;
 
-/// Returns whether a session is at a path: its file, or the file of what waits for it.
+/// Returns true if a session is at a path: its file, or the file of what waits for it.
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok() || pending_path(path).exists()
 }
@@ -72,7 +72,7 @@ impl Store<FileLog> {
         observer: &mut dyn ReadObserver,
     ) -> Result<Self, StoreError> {
         let mut writer = SessionWriter::open(path, files.clone(), observer)?;
-        // It stays the same wherever the program goes.
+        // The path stays the same if the program changes its folder.
         writer.session.path = absolute(path)?;
         // A link and its target are one session.
         let target =
@@ -89,8 +89,8 @@ impl Store<FileLog> {
         ))
     }
 
-    /// Returns a new session in `folder`. There is no file before the first answer, and nothing at all before
-    /// something worth keeping is said.
+    /// Returns a new session in `folder`. There is no session file before the first answer, and no file at all before
+    /// the first content worth keeping.
     pub(crate) fn create_through(
         folder: &Path,
         header: &HeaderDraft,
@@ -152,13 +152,13 @@ impl Store<FileLog> {
         ))
     }
 
-    /// Returns where the session's file is, or will be.
+    /// Returns the path of the session's file, which may not exist yet.
     pub fn path(&self) -> &Path {
         self.log.path()
     }
 }
 
-/// Returns the messages that wait for a session, from its pending file. A file that says nothing new is removed.
+/// Returns the messages that wait for a session, from its pending file. A file without new content is removed.
 fn taken_over(
     held: Held,
     tree: &SessionTree,
@@ -184,13 +184,13 @@ fn taken_over(
         .indices()
         .all(|index| known(unpersisted.id(index)));
     if queue.is_empty() && all_there {
-        // All that it says is in the session, so it does no harm where it cannot be removed.
+        // All of its content is in the session, so it does no harm if it cannot be removed.
         let _ = pending.remove();
     }
     Ok(queue)
 }
 
-/// Returns the path of a new session, whose name is the one that pi gives: `2026-01-01T00-00-00-000Z_ID.jsonl`.
+/// Returns the path of a new session, with a name as in pi: `2026-01-01T00-00-00-000Z_ID.jsonl`.
 fn path_in(folder: &Path, header: &HeaderDraft) -> PathBuf {
     folder.join(file_name(&header.timestamp.to_string(), &header.id))
 }
@@ -200,7 +200,7 @@ pub(crate) fn file_name(began: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", began.replace([':', '.'], "-"))
 }
 
-/// Returns the parent as a header holds it: a path says the same everywhere.
+/// Returns the parent as a header holds it: an absolute path.
 pub(crate) fn parent_text(parent: Option<&Locator>) -> Result<Option<String>, StoreError> {
     let text = parent.map(|at| match at.is_remote() {
         true => Ok(at.to_string()),
@@ -209,7 +209,7 @@ pub(crate) fn parent_text(parent: Option<&Locator>) -> Result<Option<String>, St
     text.transpose()
 }
 
-/// Returns the path from the root on, so that it stays the same wherever the program goes.
+/// Returns the absolute path, so that it stays the same if the program changes its folder.
 fn absolute(path: &Path) -> Result<PathBuf, StoreError> {
     std::path::absolute(path).map_err(|error| StoreError::io("open", path, error))
 }

@@ -119,7 +119,7 @@ impl InMemoryLog {
         &self.decoded.diagnostics
     }
 
-    /// Returns whether the last line is whole.
+    /// Returns true if the last line is whole.
     pub fn ends_with_newline(&self) -> bool {
         self.decoded.ends_with_newline
     }

@@ -26,7 +26,7 @@ impl Locator {
         Path::new(&self.0)
     }
 
-    /// Returns whether it names a session of a store that is no folder: `SCHEME://`.
+    /// Returns true if it names a session of a store that is no folder: `SCHEME://`.
     pub fn is_remote(&self) -> bool {
         is_url(self.as_path())
     }
@@ -37,7 +37,7 @@ impl Locator {
     }
 }
 
-/// Returns whether a text begins as the address of a store that is no folder does: `SCHEME://`.
+/// Returns true if a text begins as the address of a store that is no folder does: `SCHEME://`.
 pub fn is_url(text: &Path) -> bool {
     let text = text.as_os_str().as_encoded_bytes();
     let is_of_scheme = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();

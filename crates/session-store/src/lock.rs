@@ -24,12 +24,12 @@ struct Held {
 }
 
 impl SessionLock {
-    /// Returns where the lock of `session` is.
+    /// Returns the path of the lock of `session`.
     pub fn path_for(session: &Path) -> PathBuf {
         lock_path(session)
     }
 
-    /// Takes the lock of `session`, or says who holds it.
+    /// Takes the lock of `session`, or returns an error that names the holder.
     ///
     /// # Errors
     /// Another process holds it, or the file of the lock cannot be made.
@@ -188,7 +188,7 @@ fn content(path: &Path) -> Option<Vec<u8>> {
     Some(held)
 }
 
-/// Returns whether a name still leads to an open file.
+/// Returns true if a name still leads to an open file.
 fn same_file(file: &File, path: &Path) -> io::Result<bool> {
     match std::fs::metadata(path) {
         Ok(named) => Ok(is_same(&file.metadata()?, &named)),

@@ -57,10 +57,10 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Returns how long the session is, in bytes.
     fn bytes(&self) -> u64;
 
-    /// Returns where the session can be opened again.
+    /// Returns the locator with which the session can be opened again.
     fn locator(&self) -> Option<&Locator>;
 
-    /// Returns true once others find the session there.
+    /// Returns true once other programs find the session there.
     fn is_persisted(&self) -> bool;
 
     /// Returns the files of a session that is a file.
@@ -73,10 +73,10 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         Some(parent)
     }
 
-    /// Takes in what others stored.
+    /// Reads what other programs stored.
     fn refresh(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Appends lines in one write, behind what others stored. The messages that they are wait no longer.
+    /// Appends lines in one write, after those of other programs. The messages in them no longer wait.
     fn append(&mut self, lines: Lines) -> StoreFuture<'_, ()>;
 
     /// Keeps a message that waits.
@@ -85,10 +85,10 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Forgets messages that wait no longer; `left` wait on.
     fn forget<'a>(&'a mut self, gone: &'a [EntryId], left: usize) -> StoreFuture<'a, ()>;
 
-    /// Makes the session one that others find.
+    /// Makes the session visible to other programs.
     fn persist(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Forces to the disk what may wait, and lets others write. A log that is dropped does the same as far as it can.
+    /// Syncs pending writes, and lets other programs write. A log that is dropped does the same as far as it can.
     fn close(&mut self) -> StoreFuture<'_, ()>;
 }
 
@@ -146,7 +146,7 @@ impl<L: SessionLog> Store<L> {
         }
     }
 
-    /// Writes a batch, anew where a write that had no answer was stored meanwhile.
+    /// Writes a batch, and again if a write without an answer was stored meanwhile.
     async fn append_batch(&mut self, batch: Batch) -> Result<Vec<EntryId>, StoreError> {
         for _ in 1..ATTEMPTS {
             match self.try_batch(batch.clone()).await {
@@ -208,7 +208,7 @@ impl<L: SessionLog> Store<L> {
         Ok(ids)
     }
 
-    /// Appends lines, and succeeds where they are kept although the log reports an error.
+    /// Appends lines, and succeeds if they are stored although the log reports an error.
     async fn append_lines(&mut self, lines: Lines, fresh: &[EntryId]) -> Result<(), StoreError> {
         // Before the write: the caller may stop waiting for it.
         let both = fresh.iter().cloned().zip(lines.lines.iter().cloned());
@@ -223,7 +223,7 @@ impl<L: SessionLog> Store<L> {
         }
     }
 
-    /// Returns whether the session has an entry of a write without an answer, byte for byte.
+    /// Returns true if the session has an entry of a write without an answer, byte for byte.
     fn has_landed(&self, id: &EntryId) -> bool {
         let tree = self.log.tree();
         let mut lines = self.unconfirmed.iter().filter(|(of, _)| of == id);

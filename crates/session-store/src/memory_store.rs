@@ -60,7 +60,7 @@ pub(crate) fn lock(sessions: &Sessions) -> MutexGuard<'_, BTreeMap<Locator, Kept
 }
 
 impl MemoryLog {
-    /// Changes what the catalog keeps of the session; fails where it was removed there.
+    /// Changes the session's state in the catalog; fails if the session was removed there.
     fn change(&self, change: impl FnOnce(&mut Kept)) -> Result<(), StoreError> {
         let Some((locator, sessions)) = &self.kept else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! New files: complete or not there at all, and never in the place of another.
+//! New files: complete or absent, and never over an existing file.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -24,8 +24,8 @@ pub enum Contents {
 }
 
 impl Contents {
-    /// Returns the header and the lines of all entries as the source of a tree gives them; `bytes` is where the last
-    /// stored line ends.
+    /// Returns the header and the lines of all entries as the source of a tree returns them; `bytes` is the offset at
+    /// which the last stored line ends.
     pub(crate) fn of_lines(tree: &SessionTree, bytes: u64) -> io::Result<Self> {
         let gone = |error: SourceError| io::Error::other(error.to_string());
         let first = tree.indices().next();
@@ -215,9 +215,9 @@ fn remove_abandoned(folder: &Path) {
     }
 }
 
-/// Forces a folder's list of names to the disk, where the system can.
+/// Syncs a folder's list of names, if the system can.
 pub(crate) fn sync_folder(folder: &Path) {
-    // Not every system lets a folder be opened; the file itself is safe by now.
+    // Not every system can open a folder; the file itself is safe by now.
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }

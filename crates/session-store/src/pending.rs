@@ -55,11 +55,11 @@ pub fn session_path(path: &Path) -> Option<PathBuf> {
 pub struct Held {
     /// The header and the entries of a session that was unpersisted when they were written.
     pub session: InMemoryLog,
-    /// The messages that wait, those aside that are entries of [`session`](Self::session) by now.
+    /// The messages that wait, without those that are entries of [`session`](Self::session) by now.
     pub queue: Vec<Queued>,
     /// The id of the session that it belongs to.
     pub(crate) owner: Option<String>,
-    /// All that it holds, where that is no whole line.
+    /// Its whole content, if that is not a complete line.
     torn: Option<Vec<u8>>,
 }
 
@@ -91,7 +91,7 @@ impl Held {
         }
     }
 
-    /// Returns whether it says that it belongs to the session of this id, or would have when writing it was cut off.
+    /// Returns true if it names the session of this id, or would have when writing it was cut off.
     pub(crate) fn belongs_to(&self, session: &str) -> bool {
         let line = Note::Of(session.to_owned()).line();
         match &self.owner {
@@ -104,7 +104,7 @@ impl Held {
     }
 }
 
-/// Returns what the pending file of `session` says, its length, and whether it ends in a newline; `None` when
+/// Returns the content of the pending file of `session`, its length, and whether it ends in a newline; `None` when
 /// there is no such file.
 ///
 /// # Errors
@@ -143,7 +143,7 @@ impl Pending {
         }
     }
 
-    /// Returns the pending file of `session`, and what it says.
+    /// Returns the pending file of `session`, and its content.
     pub(crate) fn open(
         session: &Path,
         files: Arc<dyn FileLayer>,
@@ -156,7 +156,7 @@ impl Pending {
         Ok((pending, held))
     }
 
-    /// Returns where it is, or will be.
+    /// Returns the path of the file, which may not exist yet.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -184,7 +184,7 @@ impl Pending {
         }
     }
 
-    /// Writes lines, behind `before` where the file is new. After an error it is as it was.
+    /// Writes lines, after `before` if the file is new. After an error the file is unchanged.
     pub(crate) async fn write(
         &mut self,
         before: Vec<String>,

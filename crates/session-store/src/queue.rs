@@ -68,7 +68,7 @@ impl Queued {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
-    /// As a prompt of its own, once the agent is idle.
+    /// As a separate prompt, once the agent is idle.
     Prompt,
     /// Into the turn that runs, after the tools that run.
     Steer,
@@ -87,12 +87,12 @@ impl Delivery {
     }
 }
 
-/// An entry to append: a draft, with an id of its own where one was given out before.
+/// An entry to append: a draft, with its id if one was assigned before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEntry {
     /// The contents of the message.
     pub draft: EntryDraft,
-    /// Its id; `None` lets the store choose one.
+    /// Its id; with `None` the store chooses one.
     pub id: Option<EntryId>,
 }
 

@@ -8,8 +8,8 @@ use crate::new_file::{Contents, NewFile, folder_of, sync_folder, temporary_in};
 use crate::progress::ReadObserver;
 use crate::sidecars::behind;
 
-/// Replaces the session at `path`, whose lock the caller holds, by `lines`; returns where the old file is kept.
-/// The session is the old one or the new one at every moment, never a part of either.
+/// Replaces the session at `path`, whose lock the caller holds, by `lines`; returns the path of the kept old file. The
+/// session is the old one or the new one at every moment, never a part of either.
 ///
 /// # Errors
 /// Failed writes, and what the observer returns before the session is touched.

@@ -21,7 +21,7 @@ pub struct SessionRow {
     pub modified: Timestamp,
     /// Its size in bytes.
     pub bytes: u64,
-    /// The name that was given to it in its beginning.
+    /// The name that was set near its beginning.
     pub name: Option<String>,
     /// The user's first message.
     pub first_prompt: Option<String>,
@@ -79,7 +79,7 @@ pub struct Query<'a> {
     pub cwd: Option<&'a str>,
     /// Those behind this place, which an earlier page named.
     pub after: Option<&'a str>,
-    /// At most so many; `None` lets the catalog choose.
+    /// The most rows; with `None` the catalog chooses.
     pub limit: Option<usize>,
 }
 
@@ -92,7 +92,7 @@ pub struct Page {
     pub next: Option<String>,
 }
 
-/// Returns the part of a list that a query asks for; the place behind a row is its locator.
+/// Returns the requested part of a list; the next page begins after the row with the locator.
 pub(crate) fn page_of(mut rows: Vec<SessionRow>, query: Query<'_>) -> Page {
     if let Some(after) = query.after {
         let behind = rows.iter().position(|row| row.locator.to_string() == after);
@@ -108,7 +108,7 @@ pub(crate) fn page_of(mut rows: Vec<SessionRow>, query: Query<'_>) -> Page {
     }
 }
 
-/// Returns what the user said first, if that is text.
+/// Returns the user's first message, if it is text.
 pub fn first_prompt(tree: &SessionTree) -> Option<String> {
     let messages = tree
         .indices()

@@ -18,7 +18,7 @@ const LOCK: &str = ".lock";
 /// The suffix of the folder of cut outputs, after the name of the session.
 pub(crate) const OUTPUTS: &str = ".outputs";
 
-/// Returns where the pending file of `session` is.
+/// Returns the path of the pending file of `session`.
 pub fn pending_path(session: &Path) -> PathBuf {
     match session.extension().is_some_and(|end| end == "jsonl") {
         true => behind(&session.with_extension(""), PENDING),
@@ -26,7 +26,7 @@ pub fn pending_path(session: &Path) -> PathBuf {
     }
 }
 
-/// Returns where the lock of `session` is.
+/// Returns the path of the lock of `session`.
 pub(crate) fn lock_path(session: &Path) -> PathBuf {
     behind(session, LOCK)
 }
@@ -36,7 +36,7 @@ pub fn outputs_path(session: &Path) -> PathBuf {
     behind(session, OUTPUTS)
 }
 
-/// Returns a path with `ending` behind its name.
+/// Returns a path with `ending` after its name.
 pub(crate) fn behind(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -54,7 +54,7 @@ pub fn sidecars(session: &Path) -> [PathBuf; 2] {
     [pending_path(session), lock_path(session)]
 }
 
-/// Returns whether a file has, or is in a folder that has, the name of a sidecar of a session.
+/// Returns true if a file has, or is in a folder that has, the name of a sidecar of a session.
 pub fn is_sidecar(path: &Path) -> bool {
     path.ancestors().any(|at| {
         let Some(name) = at.file_name().and_then(|name| name.to_str()) else {
@@ -73,7 +73,7 @@ pub fn is_sidecar(path: &Path) -> bool {
     })
 }
 
-/// Returns whether a folder holds the cut outputs of a session that works in `cwd`.
+/// Returns true if a folder holds the cut outputs of a session that works in `cwd`.
 pub fn holds_outputs(folder: &Path, cwd: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());
     let session = name.and_then(|name| name.strip_suffix(OUTPUTS));

@@ -118,7 +118,7 @@ fn files_keep_the_promises_of_a_store() {
     block_on(check_files());
 }
 
-/// A folder for sessions, in memory where the system has a place there: every append is synced.
+/// A folder for sessions, in memory if the system has such a folder: every append is synced.
 fn place() -> TempDir {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     folder.expect("a folder for the test")
@@ -163,7 +163,7 @@ fn start() -> Vec<NewEntry> {
     vec![EntryDraft::ModelChange(model).into(), level.into(), system]
 }
 
-/// Returns every name below `folder` with its bytes; locks and folders aside.
+/// Returns every name below `folder` with its bytes, without locks and folders.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -443,7 +443,7 @@ fn a_pending_file_of_an_unpersisted_session_that_stops_at_any_byte_loses_nothing
     let place = place();
     let mut store = Live::create(place.path(), Path::new("/project"), None);
     let mut whole = Vec::new();
-    // Each line of the first write comes by itself: the header, what every start writes, the prompt.
+    // Each line of the first write comes by itself: the header, the lines of every start, the prompt.
     store.append(start()).expect("appended");
     store.append(vec![user("hello")]).expect("appended");
     let pending = name_of_pending(&store);
@@ -748,7 +748,7 @@ fn f3_a_lock_that_was_replaced_stops_its_holder() {
     std::fs::write(&lock, "1").expect("written");
     Live::open(&path).expect_err("it is locked");
     first.append(vec![user("more")]).expect("still the holder");
-    // Another file in its place lets a second writer in, and the first one stops.
+    // Another file at its path admits a second writer, and the first one stops.
     std::fs::write(folder.path().join("new"), "1").expect("written");
     std::fs::rename(folder.path().join("new"), &lock).expect("replaced");
     let mut second = Live::open(&path).expect("nobody holds this file");

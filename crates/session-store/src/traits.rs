@@ -50,10 +50,10 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Returns the folder that the session works in.
     fn cwd(&self) -> &str;
 
-    /// Returns where the session can be opened again; `None` when it ends with this store.
+    /// Returns the locator with which the session can be opened again; `None` when it ends with this store.
     fn locator(&self) -> Option<&Locator>;
 
-    /// Returns true once others find the session at its locator.
+    /// Returns true once other programs find the session at its locator.
     fn is_persisted(&self) -> bool;
 
     /// Returns how long the session is, in bytes.
@@ -77,9 +77,9 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Returns what every text passes before it is written.
     fn filter(&self) -> Arc<dyn WriteFilter>;
 
-    /// Writes a batch whole or not at all, and returns the ids of its entries. The last is the leaf afterwards. A queued
-    /// message whose id is appended waits no longer. Entries that an earlier write without an answer has stored are
-    /// recognized by their ids and not written again.
+    /// Writes a batch whole or not at all, and returns the ids of its entries. The last is the leaf afterwards. A
+    /// queued message whose id is appended no longer waits. Entries that an earlier write without an answer has stored
+    /// are recognized by their ids and not written again.
     fn write(&mut self, batch: Batch) -> StoreFuture<'_, Vec<EntryId>>;
 
     /// Keeps a message until it is sent, under its id, and returns it as it was written.
@@ -88,14 +88,14 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Takes a message off the queue for good and returns it; `None` when it does not wait.
     fn drop_queued<'a>(&'a mut self, id: &'a EntryId) -> StoreFuture<'a, Option<Queued>>;
 
-    /// Makes the session one that others find, for one that is worth it before there is an answer.
+    /// Makes the session visible to other programs, if it is worth keeping before there is an answer.
     fn persist(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Takes in what was stored by others, and what an earlier write without an answer has stored. Every write does so
+    /// Reads what other programs stored, and what an earlier write without an answer has stored. Every write does so
     /// first.
     fn refresh(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Forces to the disk what may wait, and lets others write. A store that is dropped does the same as far as it can.
+    /// Syncs pending writes, and lets other programs write. A store that is dropped does the same as far as it can.
     fn close(self: Box<Self>) -> StoreFuture<'static, ()>;
 
     /// Appends entries as a chain under the leaf.
@@ -160,8 +160,8 @@ pub struct Batch {
     /// The entry that they follow; `None` is the root. Where its line is damaged, they follow the nearest entry before
     /// it that can be read.
     pub parent: Option<EntryId>,
-    /// The entries, each the parent of the next. One without an id gets one, so it may be there twice when it is written
-    /// again after [`StoreError::Unknown`].
+    /// The entries, each the parent of the next. An entry without an id gets one, so it may be stored twice when it is
+    /// written again after [`StoreError::Unknown`].
     pub entries: Vec<NewEntry>,
     /// The number of entries in the session; [`StoreError::Conflict`] if other programs wrote meanwhile. `None` accepts
     /// that.
@@ -179,8 +179,7 @@ pub struct LocalFiles {
     pub protected: Vec<PathBuf>,
 }
 
-/// Moves the messages that wait in `from` to `to`, under the ids that they have. One that cannot be moved waits where
-/// it was.
+/// Moves the messages that wait in `from` to `to`, with their ids. A message that cannot be moved stays.
 ///
 /// # Errors
 /// A write that failed.
@@ -225,15 +224,15 @@ pub trait SessionCatalog: fmt::Debug + Send + Sync {
     /// Returns a new session. Others find it once something is worth keeping.
     fn create(&self, new: NewSession) -> StoreFuture<'_, OpenSession>;
 
-    /// Opens a session for writing, which no other program can meanwhile. The messages that wait for it wait on.
-    /// `observer` learns of the progress and may stop it.
+    /// Opens a session for writing, which no other program can do meanwhile. Its waiting messages keep waiting.
+    /// `observer` gets the progress and may stop it.
     fn open<'a>(
         &'a self,
         at: &'a Locator,
         observer: &'a mut dyn ReadObserver,
     ) -> StoreFuture<'a, OpenSession>;
 
-    /// Reads a session, which others may write meanwhile.
+    /// Reads a session, which other programs may write meanwhile.
     fn read<'a>(
         &'a self,
         at: &'a Locator,
@@ -250,14 +249,14 @@ pub trait SessionCatalog: fmt::Debug + Send + Sync {
         carry: Carry,
     ) -> StoreFuture<'a, OpenSession>;
 
-    /// Copies a session of any store to this one, byte for byte, and returns where it is. One of this id must not be
-    /// there.
+    /// Copies a session of any store to this one, byte for byte, and returns its locator. The store must not have a
+    /// session of this id.
     fn adopt<'a>(&'a self, session: &'a SessionFile) -> StoreFuture<'a, Locator>;
 
     /// Returns a page of the sessions, the last written first.
     fn list<'a>(&'a self, query: Query<'a>) -> StoreFuture<'a, Page>;
 
-    /// Returns the session whose id is `id`, or the only one whose id begins so.
+    /// Returns the session whose id is `id`, or the only one whose id has this prefix.
     fn find<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Locator>;
 
     /// Removes a session that no program has open, and what waits for it.

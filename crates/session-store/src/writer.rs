@@ -111,7 +111,7 @@ impl SessionWriter {
         }
     }
 
-    /// Writes lines; `None` where the session is not as long as it is known to be.
+    /// Writes lines; `None` if the session has another length than expected.
     fn write(&self, lines: &[String]) -> Result<Option<Written>, StoreError> {
         self.check_lock()?;
         let path = &self.session.path;
@@ -162,7 +162,7 @@ impl SessionWriter {
         self.clock.policy = policy;
     }
 
-    /// Forces to the disk what the policy let wait.
+    /// Syncs the writes that the policy deferred.
     pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
         if !self.clock.waits() {
             return Ok(());
@@ -178,7 +178,7 @@ impl SessionWriter {
 /// The number of times an append tries again when other programs write at the same time.
 const ATTEMPTS: usize = 8;
 
-/// Returns whether a line ends where lines were written.
+/// Returns true if a line ends where lines were written.
 fn follows_line(path: &Path, written: &Written) -> bool {
     let mut before = [0];
     let read = File::open(path).and_then(|mut file| {

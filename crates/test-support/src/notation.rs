@@ -98,7 +98,7 @@ fn entry(item: &str, number: u64) -> Value {
     }
 }
 
-/// Returns a text of `size` tokens of four characters that says which entry it belongs to.
+/// Returns a text of `size` tokens of four characters that names its entry.
 fn text_of(item: &str, size: Option<&str>, number: u64) -> String {
     let size = size.and_then(|size| size.parse::<usize>().ok());
     let Some(size) = size else {

@@ -189,7 +189,8 @@ impl Pty {
             .expect("another size");
     }
 
-    /// Returns what the terminal shows once it does not change any more: figures follow what they are about.
+    /// Returns the contents of the terminal once they no longer change: figures are drawn after the text that they
+    /// belong to.
     pub fn screen(&self) -> String {
         let (screen, changed) = &*self.screen;
         let mut shown = lock(screen);
@@ -246,7 +247,7 @@ impl Drop for Pty {
     }
 }
 
-/// Keeps the screen as the program writes it, and answers where the cursor is.
+/// Reads the output into the screen, and answers requests for the cursor position.
 fn read(
     mut reader: Box<dyn Read + Send>,
     screen: Arc<(Mutex<Screen>, Condvar)>,

@@ -1,4 +1,4 @@
-//! Tests that the system does not let run.
+//! Skips tests that the system cannot run.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -8,7 +8,7 @@ use std::io::Write;
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {reason}\n", thread.name().unwrap_or("a test"));
-    // A handle of its own: what the macros print of a test that passes is not shown.
+    // Written directly: the test harness hides the output of print macros in a test that passes.
     let _ = std::io::stderr().write_all(format!("skipped: {line}").as_bytes());
     let file = std::env::var_os("SKIPPED_TESTS");
     let file = file.and_then(|path| OpenOptions::new().create(true).append(true).open(path).ok());

@@ -1,7 +1,7 @@
 //! Well-formed streamed answers in each protocol, as the services send them: the basis for faults.
 //!
-//! Every event is a chunk of its own, so [`Reply::cut`] breaks off between events; after
-//! [`Reply::dripped`] it breaks off inside them.
+//! Every event is a separate chunk, so [`Reply::cut`] breaks off between events; after [`Reply::dripped`] it breaks off
+//! inside them.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ pub fn sse(events: &[&str]) -> Vec<u8> {
     lines.collect::<String>().into_bytes()
 }
 
-/// Returns a streamed answer of these events, with what `data` says and no names.
+/// Returns a streamed answer of these events, each with `data` and without a name.
 pub fn sse_reply(events: &[&str]) -> Reply {
     let chunks = events.iter().map(|data| Chunk::from(event(None, data)));
     Reply::event_stream(chunks.collect())
@@ -57,7 +57,7 @@ fn named(events: &[Value]) -> Reply {
     Reply::event_stream(chunks.collect())
 }
 
-/// Returns Chat Completions' chunks, with the usage in a chunk of its own and `[DONE]` at the end.
+/// Returns Chat Completions' chunks, with the usage in a separate chunk and `[DONE]` at the end.
 fn chat(deltas: &[Value], finish_reason: &str, usage: Option<Value>) -> Reply {
     let chunk = |choices: Value, usage: Option<Value>| {
         let mut chunk = json!({

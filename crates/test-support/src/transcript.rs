@@ -63,7 +63,7 @@ const NAMES: &[&str] = &[
 ];
 const FOLDERS: &[&str] = &["src/app", "src/core", "src/jobs", "src/ui", "test"];
 
-/// Returns lines of code that say nothing.
+/// Returns lines of code without meaning.
 pub fn code(rng: &mut Rng, lines: usize) -> String {
     let mut text = String::new();
     for _ in 0..lines {
@@ -119,7 +119,7 @@ impl Writer {
         let mut message = message;
         let at = 1_780_000_000_000 + (self.base * 10_000 + self.number) * 7_000;
         message["timestamp"] = json!(at);
-        // An odd factor maps numbers to other numbers one by one, so no id comes twice.
+        // An odd factor maps numbers one to one, so no id comes twice.
         let mixed = ((self.base * 100_000 + self.number) as u32).wrapping_mul(0x9e37_79b1);
         let id = format!("{mixed:08x}");
         let line = json!({"type":"message","id":id,"parentId":self.leaf,"timestamp":stamp(at),"message":message});

@@ -1,4 +1,4 @@
-//! One measurement in a process of its own: does the work once, says how long it took and what memory it needed.
+//! One measurement in a separate process: does the work once, and reports its time and memory.
 
 use std::fs::File;
 use std::io::Read;

@@ -18,7 +18,7 @@ const CONTEXTS: [usize; 2] = [500_000, 5_000_000];
 /// Entries of a long session whose context is but its end.
 const LONG: usize = 100_000;
 
-/// Measures in processes of their own, by the release build of xtask at `child`.
+/// Measures in separate processes, with the release build of xtask at `child`.
 pub fn measure(child: &Path, folder: &Path, runs: usize) -> Outcome<Table> {
     let mut rows = Vec::new();
     let mut tenth = None;

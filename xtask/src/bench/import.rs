@@ -1,4 +1,4 @@
-//! Sessions of other agents, read by the program: how long it takes and what memory it needs, on generated files.
+//! Sessions of other agents, read by the program: the time and the memory for generated files.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -39,7 +39,7 @@ const MEASURES: [(&str, usize, &str, u32); 12] = [
     ("own", 160, "recall giraffe", 100),
 ];
 
-/// Measures `program` on every file, in processes of their own.
+/// Measures `program` on every file, in separate processes.
 pub fn measure(program: &Path, folder: &Path, runs: usize) -> Outcome<Table> {
     let failed = |error: io::Error| format!("{}: {error}", folder.display());
     let mut rows = Vec::new();

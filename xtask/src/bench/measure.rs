@@ -1,4 +1,4 @@
-//! Measuring: fresh processes, ours and the peer's in turns, and the median of each.
+//! Measures in fresh processes, ours and the peer's in turns, and takes the median of each.
 
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader, Write};
@@ -32,7 +32,7 @@ pub struct Programs {
 pub struct Sample {
     /// The duration.
     pub nanoseconds: u64,
-    /// The most memory that was resident, where it is known.
+    /// The peak of resident memory, if it is known.
     pub peak_kilobytes: Option<u64>,
     answer: Option<u64>,
 }
@@ -47,9 +47,9 @@ pub struct Row {
     pub label: &'static str,
     /// This project's samples.
     pub ours: Vec<Sample>,
-    /// The peer's, empty where it has no such thing, was not measured, or failed.
+    /// The peer's samples; empty if it has no such operation, was not measured, or failed.
     pub pi: Vec<Sample>,
-    /// Nanoseconds of the newline scan, where the comparison means anything.
+    /// The nanoseconds of the newline scan, if the comparison is meaningful.
     pub scan: Option<u64>,
 }
 
@@ -280,7 +280,7 @@ pub fn whole(command: &mut Command, requests: &[Value]) -> Outcome<Sample> {
     let status = child.wait().map_err(failed)?;
     let elapsed = answered.unwrap_or_else(|| started.elapsed());
     match status.code() {
-        // Three says that there was nothing to do.
+        // Exit code 3 means that there was nothing to do.
         Some(0 | 3) => Ok(Sample {
             nanoseconds: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
             peak_kilobytes: watch.join().unwrap_or_default(),
@@ -308,7 +308,7 @@ fn median(values: impl Iterator<Item = u64>) -> Option<u64> {
     Some(lower.midpoint(upper))
 }
 
-/// A copy of the session for measurements that write; it goes away with this.
+/// A copy of the session for measurements that write; it is removed on drop.
 struct Scratch {
     path: PathBuf,
     length: u64,

@@ -86,7 +86,7 @@ fn row(what: &str, value: String, goal: &str) -> Vec<String> {
     vec![what.to_owned(), value, goal.to_owned()]
 }
 
-/// The load of the machine over a minute, where it is known.
+/// The load of the machine over a minute, if it is known.
 fn load() -> String {
     let loads = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load = loads.split_whitespace().next();
@@ -124,7 +124,7 @@ pub fn measure(program: &Path, pi: Option<&Path>, session: &Path) -> Outcome<Tab
     })
 }
 
-/// A session that is copied anew for each run, with a folder that is there.
+/// A session that is copied for each run, to an existing folder.
 struct Copied {
     bytes: Vec<u8>,
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! A model server from pinned wheels of the Python package index, in a folder of its own.
+//! A model server from pinned wheels of the Python package index, in a separate folder.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ pub struct Installed {
     pub home: PathBuf,
 }
 
-/// Returns where the server is installed: `AGENT_CLI_E2E_HOME`, or a folder of the build.
+/// Returns the folder of the server: `AGENT_CLI_E2E_HOME`, or a folder of the build.
 fn home() -> PathBuf {
     let set = std::env::var_os("AGENT_CLI_E2E_HOME").filter(|folder| !folder.is_empty());
     set.map_or_else(|| target().join("e2e-llm/server"), PathBuf::from)
@@ -54,7 +54,7 @@ pub fn install() -> Outcome<Installed> {
 }
 
 fn install_wheels(home: &Path, venv: &Path, python: &Path) -> Outcome {
-    // The mark is written last and says which wheels are there: another list installs anew.
+    // The mark is written last and lists the installed wheels: another list starts a new installation.
     let mark = home.join("wheels.txt");
     let wanted = SERVER_WHEELS.join("\n");
     if python.is_file() && std::fs::read_to_string(&mark).is_ok_and(|found| found == wanted) {
@@ -107,7 +107,7 @@ fn install_model(home: &Path, python: &Path, model: &Path) -> Outcome {
         .arg(model)
         .stdout(Stdio::null());
     let converted = step(&mut convert, "the model could not be converted");
-    // Also after a failure: what did not pass is fetched anew.
+    // Also after a failure: files that did not pass are downloaded again.
     let removed = std::fs::remove_dir_all(&download);
     converted?;
     removed.map_err(|error| format!("{}: {error}", download.display()))
@@ -144,7 +144,7 @@ pub fn pip(python: &Path) -> Command {
     pip
 }
 
-/// Runs a command whose own messages are shown; `hint` says what its failure means.
+/// Runs a command whose own output is shown; `hint` explains its failure.
 pub fn step(command: &mut Command, hint: &str) -> Outcome {
     match command.stdin(Stdio::null()).status() {
         Ok(status) if status.success() => Ok(()),

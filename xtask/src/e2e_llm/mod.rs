@@ -22,7 +22,7 @@ Needs python3 3.10 or newer and the network once; installs 350 MB in AGENT_CLI_E
 /// Returns what was seen, in a few words, or what is wrong.
 type Check = Box<dyn Fn(&Server) -> Outcome<String>>;
 
-/// One thing that must hold against a real model server.
+/// One test against a real model server.
 struct Case {
     name: String,
     /// The server that it needs.
@@ -30,7 +30,7 @@ struct Case {
     run: Check,
 }
 
-/// Does what the arguments say.
+/// Runs the command of the arguments.
 pub fn run(arguments: &[String]) -> Outcome {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let ["serve", context @ ..] = words.as_slice() {
@@ -51,7 +51,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     run_cases(&cases)
 }
 
-/// Runs cases, one server at a time, which is started anew where a case wants another.
+/// Runs cases, one server at a time, which is restarted if a case needs another one.
 fn run_cases(cases: &[Case]) -> Outcome {
     let installed = install::install()?;
     let mut server: Option<Server> = None;

@@ -55,7 +55,7 @@ pub fn cases(program: &Path) -> Outcome<Vec<Case>> {
     Ok(cases)
 }
 
-/// A running session: who answers, and where it is written.
+/// A running session: its server and its file.
 struct Life<'a> {
     program: &'a Path,
     server: &'a Server,
@@ -64,7 +64,7 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    /// Returns a command of the program that asks the server.
+    /// Returns a command of the program that uses the server.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program);
         without_settings(&mut command)
@@ -77,7 +77,7 @@ impl Life<'_> {
         command
     }
 
-    /// Returns the command that lets the user say something; the program believes in a window of so many tokens.
+    /// Returns the command that sends a message of the user; the program is configured with a window of so many tokens.
     fn saying(&self, prompt: &str, window: u32) -> Command {
         let window = window.to_string();
         let (system, session) = ("You take short notes.", self.session.to_string_lossy());
@@ -92,7 +92,7 @@ impl Life<'_> {
         self.command(&[&run[..], &with, &at].concat())
     }
 
-    /// Lets the user say something, which must be answered, and returns the events.
+    /// Sends a message of the user, which must be answered, and returns the events.
     fn say(&self, prompt: &str) -> Outcome<Vec<Value>> {
         let text = output(&mut self.saying(prompt, BELIEVED))?;
         text.lines().map(parse).collect()
@@ -122,8 +122,8 @@ fn of_type<'a>(events: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a V
 }
 
 /// A conversation of two turns. The second does not fit, which only the server knows: it refuses, the conversation is
-/// summarized by the model or, where that rambles, by quoting, and the model is asked again. Then the session is
-/// compacted once more from outside.
+/// summarized by the model or, if that rambles, by an outline, and the request is repeated. Then the session is
+/// compacted once more by a command.
 fn lives(life: &Life<'_>) -> Outcome<String> {
     life.say(&list("network", 70))?;
     let events = life.say(&list("disk", 185))?;
@@ -165,7 +165,7 @@ fn lives(life: &Life<'_>) -> Outcome<String> {
     ))
 }
 
-/// Stops the program in the middle of an answer: it ends immediately, keeps what was said, and the server is free.
+/// Stops the program in the middle of an answer: it ends immediately, keeps the partial answer, and the server is free.
 fn is_stopped(life: &Life<'_>) -> Outcome<String> {
     let mut command = life.saying("Tell a long story about a river.", WINDOW);
     let child = command

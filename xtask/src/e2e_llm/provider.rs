@@ -141,7 +141,7 @@ fn answers(server: &Server, wire: ApiProtocol) -> Outcome<String> {
     ))
 }
 
-/// Asks for more than the cap allows: the answer must count as cut, also where the server does not say so.
+/// Requests more than the cap allows: the answer must count as cut, even if the server does not report it.
 fn is_cut(server: &Server, wire: ApiProtocol) -> Outcome<String> {
     let prompt = "Tell a long story about a river.";
     let request = Request {

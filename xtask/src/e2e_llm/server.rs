@@ -89,17 +89,17 @@ impl Server {
         let until = Instant::now() + START;
         while !server.is_healthy() {
             if Instant::now() > until {
-                return Err(server.gone("does not answer"));
+                return Err(server.ended_error("does not answer"));
             }
             if let Ok(Some(status)) = server.child.try_wait() {
-                return Err(server.gone(&format!("ended ({status})")));
+                return Err(server.ended_error(&format!("ended ({status})")));
             }
             std::thread::sleep(Duration::from_millis(100));
         }
         Ok(server)
     }
 
-    /// Returns whether the server has loaded its model.
+    /// Returns true if the server has loaded its model.
     fn is_healthy(&self) -> bool {
         let ask = || -> std::io::Result<String> {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
@@ -110,7 +110,7 @@ impl Server {
         ask().is_ok_and(|answer| answer.split(' ').nth(1) == Some("200"))
     }
 
-    fn gone(&self, what: &str) -> String {
+    fn ended_error(&self, what: &str) -> String {
         let log = std::fs::read(&self.log).unwrap_or_default();
         format!("the server {what}:\n{}", String::from_utf8_lossy(&log))
     }
@@ -131,7 +131,7 @@ impl Server {
         loop {
             match self.child.try_wait() {
                 Ok(None) => std::thread::sleep(Duration::from_millis(200)),
-                Ok(Some(status)) => return Err(self.gone(&format!("ended ({status})"))),
+                Ok(Some(status)) => return Err(self.ended_error(&format!("ended ({status})"))),
                 Err(error) => return Err(error.to_string()),
             }
         }

@@ -255,7 +255,7 @@ pub const PURE: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Licences of direct dependencies that go with ours.
+/// Licences of direct dependencies that are compatible with ours.
 pub const LICENCES: [&str; 7] = [
     "MIT",
     "Apache-2.0",

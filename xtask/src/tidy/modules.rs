@@ -10,7 +10,7 @@ use super::source::Source;
 /// For each module the modules that it names, each with a file that does.
 pub type Imports = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Returns which top-level module names which others.
+/// Returns the top-level modules with those that each names.
 pub fn imports(sources: &[Source]) -> Imports {
     let top: BTreeSet<&String> = sources
         .iter()

@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// Returns the crates of the workspace, that for tests aside, and the docs.
+/// Returns the crates of the workspace, without the one for tests, and the docs.
 pub fn places() -> Outcome<Vec<Place>> {
     let mut places = Vec::new();
     for package in packages(Dependencies::Named)? {

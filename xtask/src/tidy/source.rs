@@ -1,5 +1,5 @@
-//! The product code of a crate as tokens: comments and spaces are gone, doc comments are `#[doc = "..."]`, and what is
-//! compiled for tests alone is left out.
+//! The product code of a crate as tokens: without comments and spaces, with doc comments as `#[doc = "..."]`, and
+//! without code for tests alone.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// Returns the number of lines, top-level items under `#[cfg(test)]` aside.
+    /// Returns the number of lines, without top-level items under `#[cfg(test)]`.
     pub fn lines(&self) -> usize {
         let mut in_tests = false;
         let counted = self.text.lines().filter(|line| {

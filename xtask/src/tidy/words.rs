@@ -8,7 +8,7 @@ use super::files_below;
 use super::source::{Source, shown};
 use crate::run::{Outcome, read, root};
 
-/// The words, each behind the kind of place that avoids it.
+/// The words, each after the kind of place that avoids it.
 const WORDS: &str = include_str!("words.txt");
 
 /// Returns the words that are avoided in a kind of place.
@@ -22,7 +22,7 @@ fn avoided(kind: &'static str) -> impl Iterator<Item = &'static str> {
 /// A word that is used although it should not be.
 pub struct Hit {
     pub word: &'static str,
-    /// The file, and the line where it is known.
+    /// The file, and the line if it is known.
     pub place: String,
 }
 

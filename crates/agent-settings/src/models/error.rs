@@ -26,13 +26,13 @@ pub enum ModelsError {
         /// The environment variable that should hold it.
         variable: String,
     },
-    /// A form of native compaction was asked for that a model does not have.
+    /// The requested form of native compaction is not available for the model.
     #[error("{0} has no such native compaction on its wire")]
     NoNative(String),
     /// A record never takes the place of a file.
     #[error("{} exists", .0.display())]
     RecordExists(PathBuf),
-    /// No provider is named that could be asked for its models.
+    /// No provider is named whose models could be listed.
     #[error("no provider to ask")]
     NoProvider,
     /// Reading or writing failed.

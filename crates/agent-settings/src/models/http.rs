@@ -32,7 +32,7 @@ pub fn http_client(
     Ok(client.with_recorder(Recorder::new(Box::new(RecordFile::create(path)?))))
 }
 
-/// The file of a record. One in which nothing was written goes away again.
+/// The file of a record. It is removed if nothing was written.
 struct RecordFile {
     file: File,
     path: PathBuf,

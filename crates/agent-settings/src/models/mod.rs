@@ -1,4 +1,5 @@
-//! From settings to who is asked: the catalog, keys from the environment, the HTTP client, and candidates for summaries.
+//! Turns settings into providers and models: the catalog, keys from the environment, the HTTP client, and candidates
+//! for summaries.
 
 mod cloud;
 mod error;

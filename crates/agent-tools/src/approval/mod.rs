@@ -22,7 +22,7 @@ pub use rules::{Rule, RuleDecision, Rules, Subject};
 pub use store::ApprovalStore;
 
 /// Receives approval events.
-type Tell = dyn Fn(ApprovalEvent<'_>) + Send + Sync;
+type EventReceiver = dyn Fn(ApprovalEvent<'_>) + Send + Sync;
 
 /// Decides about tool calls; cheap to clone.
 #[derive(Clone)]
@@ -30,21 +30,22 @@ pub struct Approvals {
     policies: Arc<BTreeMap<String, Policy>>,
     /// The tools that the user allowed by name for this run.
     named: Arc<BTreeMap<String, Policy>>,
-    /// The calls come from a session that was opened, not from a model that was asked in this run.
+    /// True if the calls come from a session that was opened, not from a model in this run.
     are_opened: bool,
     can_ask: bool,
     memory: Option<Arc<Result<ApprovalStore, String>>>,
-    tell: Option<Arc<Tell>>,
-    asking: Arc<Mutex<Asking>>,
+    on_event: Option<Arc<EventReceiver>>,
+    questions: Arc<Mutex<Questions>>,
     /// A question has ended.
     ended: Arc<Notify>,
 }
 
 /// The open questions and the answers of this session.
 #[derive(Default)]
-struct Asking {
+struct Questions {
     waiting: Vec<Waiting>,
-    /// The calls that are asked about. An answer names its call, so that of two with one id the second one waits.
+    /// The ids of the calls with open questions. An answer names the id of its call, so a second call with the same id
+    /// waits.
     call_ids: BTreeSet<String>,
     /// Permanent answers: they hold in this session even if they cannot be stored.
     answered: Rules,
@@ -68,8 +69,8 @@ impl Approvals {
             are_opened: false,
             can_ask,
             memory: None,
-            tell: None,
-            asking: Arc::default(),
+            on_event: None,
+            questions: Arc::default(),
             ended: Arc::default(),
         }
     }
@@ -97,7 +98,7 @@ impl Approvals {
 
     /// Returns true if a client answers questions.
     pub fn can_ask(&self) -> bool {
-        self.can_ask && self.tell.is_some()
+        self.can_ask && self.on_event.is_some()
     }
 
     /// Returns true if a call of `tool` needs its own approval, because it was already in an opened session.
@@ -117,9 +118,9 @@ impl Approvals {
 
     /// Returns the same, with a receiver of each question and its end.
     #[must_use]
-    pub fn telling(self, tell: impl Fn(ApprovalEvent<'_>) + Send + Sync + 'static) -> Self {
+    pub fn telling(self, on_event: impl Fn(ApprovalEvent<'_>) + Send + Sync + 'static) -> Self {
         Self {
-            tell: Some(Arc::new(tell)),
+            on_event: Some(Arc::new(on_event)),
             ..self
         }
     }
@@ -134,8 +135,8 @@ impl Approvals {
         policy_of(&self.policies, tool)
     }
 
-    /// Waits until it is known whether the call may run: `Ok`, or the result that says why not. Where no policy is
-    /// set for the tool, that of `otherwise` holds.
+    /// Waits until it is known if the call may run: `Ok`, or the result that says why not. If no policy is set for the
+    /// tool, `otherwise` holds.
     pub async fn decide(
         &self,
         question: &Question,
@@ -151,7 +152,7 @@ impl Approvals {
             (Policy::Allow, None) if untrusted => Policy::Ask,
             (policy, _) => policy,
         };
-        // A rule is about what a model asks for.
+        // Rules apply to calls of a model in this run.
         let remembered =
             remembered.filter(|rule_decision| *rule_decision == RuleDecision::Denied || !untrusted);
         match (policy, remembered) {
@@ -228,14 +229,14 @@ impl Approvals {
     /// Answers the question about a call; returns whether it was waited for. What is answered for good answers every
     /// question about the same.
     pub fn answer(&self, call_id: &str, decision: Decision) -> bool {
-        let mut asking = self.asking();
-        let mut waiting = asking.waiting.iter();
+        let mut questions = self.questions();
+        let mut waiting = questions.waiting.iter();
         let Some(place) = waiting.position(|waiting| waiting.question.call_id == call_id) else {
             return false;
         };
         let Waiting {
             question, answer, ..
-        } = asking.waiting.remove(place);
+        } = questions.waiting.remove(place);
         let taken = answer.send(decision).is_ok();
         let rule_decision = match decision {
             Decision::Once | Decision::Deny => return taken,
@@ -243,10 +244,10 @@ impl Approvals {
             Decision::Never => RuleDecision::Denied,
         };
         if let Ok(rule) = Rule::exact(&question.tool, question.remembered()) {
-            asking.answered.add(rule, rule_decision);
+            questions.answered.add(rule, rule_decision);
         }
         let same = |waiting: &mut Waiting| waiting.question.is_same(&question);
-        for waiting in asking.waiting.extract_if(.., same) {
+        for waiting in questions.waiting.extract_if(.., same) {
             let _ = waiting.answer.send(decision);
         }
         taken
@@ -267,35 +268,35 @@ impl Approvals {
             }
         };
         // Runs also if the caller has stopped waiting.
-        let _gone = Gone {
+        let _end = EndOfQuestion {
             approvals: self,
             call_id: &question.call_id,
         };
-        self.tell(ApprovalEvent::Asked(question));
+        self.send(ApprovalEvent::Asked(question));
         let decision = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
             decision = receiver => decision.ok(),
         };
-        self.tell(ApprovalEvent::Ended(question, decision));
+        self.send(ApprovalEvent::Ended(question, decision));
         decision
     }
 
     /// Lets a question wait for its answer, unless one about a call with its id does.
     fn begin(&self, question: &Question) -> Option<oneshot::Receiver<Decision>> {
-        let mut asking = self.asking();
-        if !asking.call_ids.insert(question.call_id.clone()) {
+        let mut questions = self.questions();
+        if !questions.call_ids.insert(question.call_id.clone()) {
             return None;
         }
         let (answer, receiver) = oneshot::channel();
-        let known = asking
+        let known = questions
             .answered
             .rule_decision(&question.tool, question.remembered());
         match known {
             // While it waited, the same was answered for good.
             Some(RuleDecision::Allowed) => drop(answer.send(Decision::Once)),
             Some(RuleDecision::Denied) => drop(answer.send(Decision::Deny)),
-            None => asking.waiting.push(Waiting {
+            None => questions.waiting.push(Waiting {
                 question: question.clone(),
                 answer,
             }),
@@ -303,16 +304,16 @@ impl Approvals {
         Some(receiver)
     }
 
-    /// Returns what was answered to the same question before, in this session or any other of the project; and why
-    /// that of the others is not known.
+    /// Returns the earlier answer to the same question, in this session or in any other of the project; and why the
+    /// answers of other sessions are not known.
     fn remembered(&self, question: &Question) -> (Option<RuleDecision>, Option<String>) {
         let (tool, subject) = (&question.tool, question.remembered());
-        let here = self.asking().answered.rule_decision(tool, subject);
+        let here = self.questions().answered.rule_decision(tool, subject);
         let (kept, fault) = match self.memory.as_deref() {
             Some(Ok(memory)) => match memory.rules() {
                 Ok(rules) => (rules.rule_decision(tool, subject), None),
                 Err(fault) => {
-                    self.tell_fault(&fault);
+                    self.report_fault(&fault);
                     (None, Some(fault))
                 }
             },
@@ -340,43 +341,45 @@ impl Approvals {
         });
         match kept.await {
             Ok(Ok(())) => {}
-            Ok(Err(fault)) => self.tell_fault(&fault),
-            Err(error) => self.tell_fault(&error.to_string()),
+            Ok(Err(fault)) => self.report_fault(&fault),
+            Err(error) => self.report_fault(&error.to_string()),
         }
     }
 
     /// Tells once why answers are not remembered.
-    fn tell_fault(&self, fault: &str) {
-        let known = self.asking().fault.replace(fault.to_owned());
+    fn report_fault(&self, fault: &str) {
+        let known = self.questions().fault.replace(fault.to_owned());
         if known.as_deref() != Some(fault) {
-            self.tell(ApprovalEvent::NotRemembered(fault));
+            self.send(ApprovalEvent::NotRemembered(fault));
         }
     }
 
-    fn tell(&self, event: ApprovalEvent<'_>) {
-        if let Some(tell) = &self.tell {
-            tell(event);
+    fn send(&self, event: ApprovalEvent<'_>) {
+        if let Some(on_event) = &self.on_event {
+            on_event(event);
         }
     }
 
-    fn asking(&self) -> MutexGuard<'_, Asking> {
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    fn questions(&self) -> MutexGuard<'_, Questions> {
+        self.questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes a question from those that wait.
-struct Gone<'a> {
+/// Removes a question from those that wait when it is dropped.
+struct EndOfQuestion<'a> {
     approvals: &'a Approvals,
     call_id: &'a str,
 }
 
-impl Drop for Gone<'_> {
+impl Drop for EndOfQuestion<'_> {
     fn drop(&mut self) {
-        let mut asking = self.approvals.asking();
-        asking.call_ids.remove(self.call_id);
+        let mut questions = self.approvals.questions();
+        questions.call_ids.remove(self.call_id);
         let other = |waiting: &Waiting| waiting.question.call_id != self.call_id;
-        asking.waiting.retain(other);
-        drop(asking);
+        questions.waiting.retain(other);
+        drop(questions);
         self.approvals.ended.notify_waiters();
     }
 }

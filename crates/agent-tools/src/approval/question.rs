@@ -35,7 +35,7 @@ pub enum Decision {
     Always,
     /// It may not, this once.
     Deny,
-    /// It may not, nor any call like it in this project.
+    /// The call may not run, nor any call like it in this project.
     Never,
 }
 
@@ -100,7 +100,7 @@ impl Question {
         }
     }
 
-    /// Returns whether another question is about the same.
+    /// Returns true if another question is about the same.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.tool == other.tool && self.remembered() == other.remembered()
     }
@@ -109,7 +109,7 @@ impl Question {
 /// An event in the life of a question.
 #[derive(Debug, Clone, Copy)]
 pub enum ApprovalEvent<'a> {
-    /// One is asked.
+    /// A question was asked.
     Asked(&'a Question),
     /// A question was answered, or its caller stopped waiting.
     Ended(&'a Question, Option<Decision>),

@@ -34,7 +34,7 @@ const REACHING: [(&str, &str); 3] = [
 ];
 
 /// Returns what the commands that begin with these words can do by their arguments, if that is more than the words say.
-/// Of the last word, which may be cut, only the beginning counts.
+/// The last word may be cut, so it is compared as a prefix.
 pub(super) fn reach(words: &[Word], last: Option<&Word>) -> Option<&'static str> {
     let words: Vec<Word> = words.iter().chain(last).cloned().collect();
     let Some(words) = worker(&words).filter(|words| !words.is_empty()) else {

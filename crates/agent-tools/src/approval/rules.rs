@@ -13,7 +13,7 @@ const LONGEST: usize = 10_000;
 /// The calls that a rule matches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
-    /// Those with exactly this subject, white space around it aside.
+    /// Calls with exactly this subject, ignoring white space around it.
     Exact(String),
     /// Calls whose subject has this prefix; a trailing blank matches the end of a word.
     Begins(String),
@@ -29,7 +29,7 @@ pub struct Rule {
     pub subject: Subject,
 }
 
-/// A rule as it is written: one of the two members says what it is about.
+/// A rule in its written form; exactly one of the two members is set.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -68,7 +68,7 @@ impl Rule {
         Self::checked(tool, Subject::Exact(subject.trim().to_owned()))
     }
 
-    /// Returns the rule of a pattern: with `*` at its end about what begins so, else about exactly that.
+    /// Returns the rule of a pattern: a prefix if `*` is at its end, else an exact text.
     ///
     /// # Errors
     /// Those of [`exact`](Self::exact), and a pattern that is not the beginning of a single command.
@@ -116,8 +116,8 @@ impl Rule {
         }
     }
 
-    /// Returns what the commands that the rule allows can do by their arguments beyond what it says, such as `run any
-    /// command` for `find *`.
+    /// Returns what the allowed commands can do by their arguments beyond what the rule says, such as `run any command`
+    /// for `find *`.
     pub fn reach(&self) -> Option<&'static str> {
         match &self.subject {
             Subject::Begins(begin) if self.tool == SHELL => {
@@ -128,7 +128,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule allows a call of its tool as a whole.
+    /// Returns true if the rule allows a call of its tool as a whole.
     fn allows(&self, tool: &str, subject: &str) -> bool {
         self.is_of(tool)
             && match &self.subject {
@@ -137,7 +137,7 @@ impl Rule {
             }
     }
 
-    /// Returns whether the rule allows a single command.
+    /// Returns true if the rule allows a single command.
     fn allows_command(&self, command: &ShellCommand) -> bool {
         match &self.subject {
             Subject::Begins(begin) if self.tool == SHELL => {
@@ -147,7 +147,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether the rule is against a call, or against commands of its line.
+    /// Returns true if the rule is against a call, or against commands of its line.
     fn denies(&self, tool: &str, subject: &str, line: &[ShellCommand]) -> bool {
         self.is_of(tool)
             && match &self.subject {
@@ -173,7 +173,7 @@ impl Rule {
             }
     }
 
-    /// Returns whether the rule is about calls of a tool: its own one, or one of its server.
+    /// Returns true if the rule is about calls of a tool: its own one, or one of its server.
     fn is_of(&self, tool: &str) -> bool {
         let server = self.tool.strip_suffix("__*");
         let of_server = tool.split_once("__").map(|(server, _)| server);
@@ -199,7 +199,7 @@ impl Beginning {
         Self { words, last }
     }
 
-    /// Returns whether a command begins with exactly these words.
+    /// Returns true if a command begins with exactly these words.
     fn is_strictly_of(&self, words: &[Word]) -> bool {
         let rest = words.strip_prefix(self.words.as_slice());
         rest.is_some_and(|rest| match (&self.last, rest) {
@@ -209,7 +209,7 @@ impl Beginning {
         })
     }
 
-    /// Returns whether a command begins so when options before a word are passed over, each with its value, and the
+    /// Returns true if a command has the rule's beginning, ignoring options before a word (each with its value) and the
     /// folder of the program: `/usr/bin/git -C . push` begins with `git push`.
     fn is_of(&self, words: &[Word]) -> bool {
         let mut rest = words;
@@ -253,7 +253,7 @@ fn is_same_command(rule: &[Word], words: &[Word]) -> bool {
     rule.len() == words.len() && rule.iter().zip(words).enumerate().all(is_same)
 }
 
-/// Returns whether a text is the beginning of one command whose words say what it does, or empty.
+/// Returns true if a text is empty or the beginning of one command whose words say what it does.
 fn is_single(text: &str) -> bool {
     match shell_commands(text).as_slice() {
         [] => text.trim().is_empty(),
@@ -262,7 +262,7 @@ fn is_single(text: &str) -> bool {
     }
 }
 
-/// Returns whether a subject begins so; a blank at the end of the beginning may also be the end of the subject.
+/// Returns true if a subject has this prefix; a blank at the end of the prefix also matches the end of the subject.
 fn begins(subject: &str, begin: &str) -> bool {
     let whole = begin.trim_end();
     let is_whole = whole.len() < begin.len() && subject.trim_end() == whole;
@@ -304,8 +304,8 @@ impl From<Rule> for Written {
 }
 
 impl Rules {
-    /// Returns what the rules say about a call; those against it go first. A line of commands is allowed as a whole, or
-    /// if each of its commands is, also those in substitutions, and each one's words say what it does.
+    /// Returns the decision of the rules about a call; denials come first. A line of commands is allowed as a whole, or
+    /// if each of its commands is, including those in substitutions, and the words of each say what it does.
     pub fn rule_decision(&self, tool: &str, subject: &str) -> Option<RuleDecision> {
         let subject = subject.trim();
         let line = match tool {
@@ -331,7 +331,7 @@ impl Rules {
         allowed.then_some(RuleDecision::Allowed)
     }
 
-    /// Adds a rule, which takes the place of one that says the opposite of the same calls.
+    /// Adds a rule; it replaces the opposite rule about the same calls.
     pub fn add(&mut self, rule: Rule, rule_decision: RuleDecision) {
         self.remove(&rule);
         match rule_decision {
@@ -348,7 +348,7 @@ impl Rules {
         self.allow.len() + self.deny.len() < before
     }
 
-    /// Returns whether there is no rule.
+    /// Returns true if there is no rule.
     pub fn is_empty(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
     }

@@ -83,7 +83,7 @@ impl ApprovalStore {
     /// Returns the rules of the project as they are in the file now, or why the file cannot be used.
     ///
     /// # Errors
-    /// The file cannot be read, or says what this program does not know.
+    /// The file cannot be read, or has content that this program does not know.
     pub fn rules(&self) -> Result<Rules, String> {
         let mut contents = self.read()?;
         Ok(contents.projects.remove(&self.project).unwrap_or_default())
@@ -131,7 +131,7 @@ impl ApprovalStore {
         Ok(outcome)
     }
 
-    /// Takes the lock, which is given back when the returned file is closed. It is held for moments only.
+    /// Takes the lock, which is released when the returned file is closed. It is held only briefly.
     fn lock(&self) -> Result<File, String> {
         let mut name = self.file.as_os_str().to_owned();
         name.push(".lock");
@@ -185,7 +185,7 @@ impl ApprovalStore {
         }
     }
 
-    /// Puts a whole new file in the place of the old one; where that is a link, of the one that it leads to.
+    /// Replaces the file by a complete new one; if it is a link, the file that the link leads to.
     fn write(&self, contents: &Contents) -> io::Result<()> {
         let path = match self.file.canonicalize() {
             Ok(path) => path,
@@ -198,7 +198,7 @@ impl ApprovalStore {
         temporary.write_all(b"\n")?;
         temporary.as_file().sync_all()?;
         temporary.persist(&path).map_err(|error| error.error)?;
-        // Not every system lets a folder be opened; the file itself is on the disk.
+        // Not every system can open a folder; the file itself is on the disk.
         if let Ok(folder) = File::open(folder) {
             let _ = folder.sync_all();
         }

@@ -256,7 +256,7 @@ fn report(end: &End, status: Option<ExitStatus>, limit: Duration, capture: Captu
     }
 }
 
-/// Returns what to say of a command that did not end well.
+/// Returns the notice for a command that did not succeed.
 fn failure(status: Option<ExitStatus>) -> Option<String> {
     let Some(status) = status else {
         return Some("how the command ended is not known".to_owned());

@@ -144,7 +144,7 @@ impl Original {
         Ok(Self { place, found, text })
     }
 
-    /// Puts `edited` in its place, unless the file is another by now; returns what did not stay as it was.
+    /// Writes `edited` to the file, unless the file has changed; returns what could not be kept.
     pub(super) fn replace(
         &self,
         edited: &str,

@@ -16,7 +16,7 @@ pub(super) struct FileTool<A> {
     pub name: &'static str,
     pub description: &'static str,
     pub meta: ToolMeta,
-    /// Does the work, or says why it cannot.
+    /// Does the work, or returns why it cannot.
     pub work: fn(&A, &ToolContext, &CommitPoint) -> Result<ToolOutput, String>,
 }
 

@@ -110,7 +110,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
             }
             _ => error.to_string(),
         };
-        // The last line says what is wrong; those above draw where.
+        // The last line is the error; those above show where it is.
         let fault = fault.lines().next_back().unwrap_or_default();
         let fault = fault.strip_prefix("error: ").unwrap_or(fault);
         let fault = clip_line(fault, MESSAGE_CHARS);
@@ -178,7 +178,7 @@ fn grep(
             passed = walked.map_err(describe)?.notices();
         }
         Kind::File | Kind::Link | Kind::Pipe | Kind::Socket | Kind::Device | Kind::Other => {
-            // Opening it says what is wrong with it.
+            // Opening the file gives the error.
             let _ = results.file(&place, commit).map_err(describe)?;
         }
     }

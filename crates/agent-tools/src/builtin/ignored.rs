@@ -23,7 +23,7 @@ const MOST_BYTES: u64 = 1_000_000;
 pub(super) struct Rules {
     /// Those of the folder above.
     above: Option<Rc<Rules>>,
-    /// Its own, the first to be asked last.
+    /// Its own rules; the last one is checked first.
     own: Vec<Gitignore>,
 }
 
@@ -44,7 +44,7 @@ impl Rules {
             if found {
                 break;
             }
-            // A folder above the workspace lends its rules, which say nothing of what is in it.
+            // A folder above the workspace contributes its rules.
             let held = folder.file_name().zip(folder.parent());
             let Some(held) =
                 held.and_then(|(name, above)| ResolvedPath::in_folder(above, name).ok())
@@ -82,7 +82,7 @@ impl Rules {
         }
     }
 
-    /// Returns whether a name is ignored; the folder that it is in is not.
+    /// Returns true if a name is ignored; the folder that it is in is not.
     pub(super) fn ignore(&self, path: &Path, is_folder: bool) -> bool {
         let mut rules = Some(self);
         while let Some(some) = rules {

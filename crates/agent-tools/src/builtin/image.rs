@@ -31,7 +31,7 @@ pub(super) fn mime_type(start: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Base64 as tools and servers write it, the unused bits of the last digit aside.
+/// Base64 as tools and servers write it; the unused bits of the last digit may be set.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),

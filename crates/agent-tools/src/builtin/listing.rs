@@ -22,7 +22,7 @@ impl Listing {
         }
     }
 
-    /// Adds a line without its newline; returns false when it does not fit any more.
+    /// Adds a line without its newline; returns false if it does not fit.
     pub(super) fn add(&mut self, line: &str) -> bool {
         let bytes = self.text.len() + line.len() + 1;
         let fits = bytes <= self.limits.output_bytes && self.lines < self.limits.output_lines;
@@ -37,7 +37,7 @@ impl Listing {
         true
     }
 
-    /// Returns whether a line did not fit.
+    /// Returns true if a line did not fit.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }

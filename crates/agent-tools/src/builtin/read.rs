@@ -208,7 +208,7 @@ struct Page {
 }
 
 impl Page {
-    /// Adds a line; returns false when it does not fit any more.
+    /// Adds a line; returns false if it does not fit.
     fn add(&mut self, line: &Line<'_>, number: u64, limits: &ToolLimits) -> Result<bool, String> {
         let mut bytes = line.bytes;
         // Of a line that was cut no more than its newline may be missing here.
@@ -354,7 +354,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Ok(self.advance(0)?.is_some())
     }
 
-    /// Returns whether something follows.
+    /// Returns true if something follows.
     fn more(&mut self) -> io::Result<bool> {
         Ok(!fill(&mut self.from, self.commit)?.is_empty())
     }

@@ -1,4 +1,4 @@
-//! A file put in the place of another, or where there was none: whole, or not at all.
+//! Replaces a file or creates a new one: completely, or not at all.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -63,14 +63,15 @@ pub(super) fn replace(
     Ok(lost)
 }
 
-/// Gives a file the owner and the permissions of another; returns what to say where it cannot have that owner.
+/// Gives a file the owner and the permissions of another; returns a notice if the owner cannot be set.
 #[cfg(unix)]
 fn keep_rights(file: &File, found: &Metadata) -> io::Result<Option<String>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let own = file.metadata()?;
     let owner = (own.uid() != found.uid()).then_some(found.uid());
     let group = (own.gid() != found.gid()).then_some(found.gid());
-    // Before the permissions, which others may not use meanwhile. One's own groups can be given without the owner.
+    // The owner is set before the permissions, so that no one else can use them meanwhile. A group of the user can be
+    // set without the owner.
     let kept = match (owner, group) {
         (None, None) => true,
         _ if fchown(file, owner, group).is_ok() => true,
@@ -100,7 +101,7 @@ fn keep_rights(file: &File, found: &Metadata) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// A file under a passing name, which goes unless it gets a lasting one.
+/// A file under a temporary name; it is removed unless it gets its final name.
 struct Temporary<'a> {
     folder: &'a Dir,
     name: OsString,
@@ -154,7 +155,7 @@ impl<'a> Temporary<'a> {
                 Err(error) => return Err(error.into()),
             }
         }
-        // The first name goes when this is dropped.
+        // The temporary name is removed when this is dropped.
         self.folder.hard_link(&self.name, self.folder, name)
     }
 }

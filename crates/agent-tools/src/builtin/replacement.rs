@@ -121,14 +121,14 @@ impl<'a> Searched<'a> {
         }
     }
 
-    /// Returns the change of the original that puts `new` in the place of a range of the plain text.
+    /// Returns the change of the original that replaces a range of the plain text by `new`.
     fn change(&self, range: Range<usize>, new: &str) -> Change {
         let original = self.place(range.start)..self.place(range.end);
         let replaced = &self.original[original.clone()];
         let crlf = match replaced.find('\n') {
             _ if !new.contains('\n') => false,
             Some(at) => replaced[..at].ends_with('\r'),
-            // Its own line says, and the first one where it has no end.
+            // The line's own line end decides, or that of the first line if it has none.
             None => {
                 let ends = self.ends();
                 let next = ends.partition_point(|end| *end < original.end);

@@ -32,7 +32,7 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Adds to `text` what `bytes` say.
+    /// Appends the plain text of `bytes` to `text`.
     pub(super) fn feed(&mut self, bytes: &[u8], text: &mut String) {
         let mut joined = std::mem::take(&mut self.partial);
         joined.extend_from_slice(bytes);

@@ -51,7 +51,7 @@ impl Line {
         }
     }
 
-    /// Returns whether it is one that matches.
+    /// Returns true if it is one that matches.
     pub(super) const fn is_match(&self) -> bool {
         match self {
             Self::Match(..) => true,

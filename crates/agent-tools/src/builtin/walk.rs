@@ -27,7 +27,7 @@ const PATTERN_BYTES: usize = 1000;
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) place: ResolvedPath,
-    /// Its names from where the walk began.
+    /// Its path, relative to the start of the walk.
     pub(super) names: PathBuf,
     pub(super) kind: Kind,
 }
@@ -44,7 +44,7 @@ pub(super) struct Passed {
 }
 
 impl Passed {
-    /// Returns what is to be said of it.
+    /// Returns the notices about it.
     pub(super) fn notices(&self) -> Vec<String> {
         let mut notices = Vec::new();
         if self.unread > 0 {
@@ -158,7 +158,7 @@ pub(super) struct Listed {
     pub(super) more: bool,
 }
 
-/// Returns the names in a folder. What goes meanwhile is left out.
+/// Returns the names in a folder. An entry that is removed meanwhile is left out.
 pub(super) fn list(folder: &Dir, commit: &CommitPoint) -> std::io::Result<Listed> {
     let mut names = Vec::new();
     let mut more = false;
@@ -211,7 +211,7 @@ impl Pattern {
         Ok(Self { set, whole })
     }
 
-    /// Returns whether it is for these names.
+    /// Returns true if it is for these names.
     pub(super) fn matches(&self, names: &Path) -> bool {
         match self.whole {
             true => self.set.is_match(names),

@@ -60,11 +60,11 @@ pub struct ServerConfig {
     pub env: BTreeMap<String, String>,
     /// Variables of the agent's own environment that it gets although they hold secrets.
     pub pass_env: Vec<String>,
-    /// The folder that it runs in, from the workspace; the workspace unless given.
+    /// The working folder, relative to the workspace; by default the workspace.
     pub cwd: Option<PathBuf>,
-    /// The tools that are offered, by the server's own names; all of them unless given.
+    /// The tools to offer, by the server's own names; by default all.
     pub tools: Option<Vec<String>>,
-    /// The tools that the session was asked for, by the names that models call; all of them unless given.
+    /// The tools that the user named for the session, by the names that models call; by default all.
     pub named: Option<Vec<String>>,
     /// The time limit until its tools are known.
     pub start_timeout: Duration,
@@ -94,8 +94,8 @@ pub fn configured(settings: &BTreeMap<String, ServerSetting>) -> Vec<ServerConfi
     configs.collect()
 }
 
-/// Returns the servers that a client of the agent names, with names that no server of the settings and no other of
-/// them has. Each has its command and variables from the client, and nothing from the settings.
+/// Returns the servers of a client of the agent, with names that are unique among them and the servers of the settings.
+/// Each has its command and variables from the client, and nothing from the settings.
 pub fn of_client(servers: impl IntoIterator<Item = (String, ServerSetting)>) -> Vec<ServerConfig> {
     let mut named = BTreeMap::new();
     for (name, setting) in servers {
@@ -122,7 +122,7 @@ fn seconds(set: Option<NonZeroU64>, otherwise: Duration) -> Duration {
     set.map_or(otherwise, |seconds| Duration::from_secs(seconds.get()))
 }
 
-/// Checks what the settings say as a whole; returns the key of what cannot be used, and what is wrong.
+/// Checks the settings as a whole; returns the key of an invalid value, and the error.
 ///
 /// # Errors
 /// The first setting that cannot be used.
@@ -195,29 +195,29 @@ pub fn named(configs: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerC
     Ok(chosen.collect())
 }
 
-/// Returns the secrets that servers are given, so that they are removed from what is printed and stored: all that is
-/// passed on, and of their variables and arguments those whose name or value marks them.
+/// Returns the secrets that servers get, so that they are removed from what is printed and stored: all passed-on
+/// variables, and those variables and arguments whose name or value marks them.
 pub fn secrets(configs: &[ServerConfig]) -> Vec<Secret> {
     let values = configs.iter().flat_map(|config| {
         let passed = config.pass_env.iter();
         let passed = passed.filter_map(|name| std::env::var(name).ok());
         let given = config.env.iter();
-        let given = given.filter(|(name, value)| tells(name, value));
+        let given = given.filter(|(name, value)| marks_secret(name, value));
         let given = given.map(|(_, value)| value.clone());
         passed.chain(given).chain(in_arguments(&config.args))
     });
     values.filter_map(|value| Secret::new(&value)).collect()
 }
 
-fn tells(name: &str, value: &str) -> bool {
+fn marks_secret(name: &str, value: &str) -> bool {
     is_secret(name.as_ref(), value.as_ref(), &[])
 }
 
 /// Returns the secrets in arguments: `--api-key VALUE`, `NAME=VALUE`, `Name: VALUE`.
 fn in_arguments(arguments: &[String]) -> impl Iterator<Item = String> {
-    let tells = |name: &str, value: &str| {
+    let marks = |name: &str, value: &str| {
         let name = name.trim_start_matches('-').replace('-', "_");
-        !name.contains(' ') && tells(&name, value)
+        !name.contains(' ') && marks_secret(&name, value)
     };
     let before = std::iter::once("").chain(arguments.iter().map(String::as_str));
     arguments
@@ -226,8 +226,8 @@ fn in_arguments(arguments: &[String]) -> impl Iterator<Item = String> {
         .filter_map(move |(argument, before)| {
             let option = if before.starts_with('-') { before } else { "" };
             match argument.split_once(['=', ':']) {
-                Some((name, value)) if tells(name, value) => Some(value.to_owned()),
-                _ => tells(option, argument).then(|| argument.clone()),
+                Some((name, value)) if marks(name, value) => Some(value.to_owned()),
+                _ => marks(option, argument).then(|| argument.clone()),
             }
         })
 }

@@ -1,4 +1,4 @@
-//! One server: starting it, asking for its tools, calling them, and what becomes of it.
+//! One server: starts it, requests its tools, calls them, and watches its end.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -78,7 +78,7 @@ impl Link {
         cancel: &CancellationToken,
     ) -> Result<CallToolResult, CallError> {
         if let State::Gone(why) = &*self.state.borrow() {
-            return Err(CallError::Failed(self.gone(why)));
+            return Err(CallError::Failed(self.ended_error(why)));
         }
         let call = CallToolRequestParams::new(tool.own.clone()).with_arguments(arguments);
         let answered = tokio::select! {
@@ -99,7 +99,7 @@ impl Link {
                 "its answer is none that the protocol knows".to_owned()
             }
             Ok(Err(error)) => match self.reason(cancel).await? {
-                Some(why) => return Err(CallError::Failed(self.gone(&why))),
+                Some(why) => return Err(CallError::Failed(self.ended_error(&why))),
                 None => one_line(&error.to_string(), SAID_CHARS),
             },
             Err(_) => format!(
@@ -113,7 +113,7 @@ impl Link {
         Err(CallError::Failed(message))
     }
 
-    /// Waits until it is known why the server is gone.
+    /// Waits until it is known why the server has ended.
     async fn reason(&self, cancel: &CancellationToken) -> Result<Option<String>, CallError> {
         let mut state = self.state.clone();
         let gone = state.wait_for(|state| *state != State::Ready);
@@ -127,7 +127,7 @@ impl Link {
         }
     }
 
-    fn gone(&self, why: &str) -> String {
+    fn ended_error(&self, why: &str) -> String {
         let server = &self.server;
         format!(
             "tool server {server} is gone: {why}; do without its tools until the session is started again"
@@ -135,8 +135,8 @@ impl Link {
     }
 }
 
-/// Starts a server and asks for its tools; an error says what went wrong, in words of the server as well. After
-/// `stop` it is ended, after `cancel` it is given up if it is not there yet.
+/// Starts a server and requests its tools; the error contains the server's own words. After `stop` it is ended; after
+/// `cancel` it is given up if it is not ready yet.
 pub(super) async fn connect(
     config: &ServerConfig,
     around: &ServerEnvironment,

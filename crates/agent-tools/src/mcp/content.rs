@@ -43,7 +43,7 @@ pub(super) fn output(result: CallToolResult, context: &ToolContext) -> ToolOutpu
         let same = |text: &String| {
             serde_json::from_str::<Value>(text).is_ok_and(|value| value == structured)
         };
-        // Servers say the same as a text as well, for those who read only texts.
+        // Servers repeat structured content as text, for clients that read only text.
         if !texts.iter().any(same) {
             texts.push(structured.to_string());
         }

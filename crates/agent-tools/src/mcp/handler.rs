@@ -1,6 +1,6 @@
 //! Requests that a server may make of the agent: only the roots of the workspace.
 
-// Roots and questions to the model are on their way out of the protocol, and servers ask them still.
+// Roots and questions to the model are deprecated in the protocol, but servers still request them.
 #![expect(deprecated, reason = "servers of today ask for roots and for answers")]
 
 use std::path::{Path, PathBuf};

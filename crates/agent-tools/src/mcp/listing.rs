@@ -54,7 +54,7 @@ pub(super) struct Listing {
     bytes: usize,
     /// Own names of tools that were seen and wanted.
     seen: Vec<String>,
-    /// Takes keys out of what the server says of its tools.
+    /// Removes keys from the server's descriptions of its tools.
     redactor: Arc<Redactor>,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Listing {
 pub(super) enum Room {
     /// They may.
     Left,
-    /// They may not; the listing says so.
+    /// No more tools may be added; the listing contains a notice.
     Full,
 }
 
@@ -76,7 +76,7 @@ impl Listing {
         }
     }
 
-    /// Adds a tool that is wanted, or says why it is left out.
+    /// Adds a tool, or notes why it is left out.
     pub fn add(&mut self, config: &ServerConfig, tool: Tool) -> Room {
         let name = full_name(&config.name, &tool.name);
         let wanted = config
@@ -133,7 +133,7 @@ impl Listing {
     }
 }
 
-/// Returns whether the session was asked for a tool.
+/// Returns true if the user named the tool for the session.
 fn is_named(config: &ServerConfig, name: &str) -> bool {
     let all = format!("{}__*", config.name);
     config
@@ -191,7 +191,7 @@ fn meta(hints: Option<&ToolAnnotations>) -> ToolMeta {
     }
 }
 
-/// Returns a schema as models' services want it: that of an object, which says so and names its properties.
+/// Returns a schema in the form that services of models need: type `object`, with `properties`.
 fn parameters(schema: &JsonObject, redactor: &Redactor) -> Result<Value, String> {
     let object = Value::from("object");
     if schema.get("type").is_some_and(|kind| *kind != object) {

@@ -1,8 +1,8 @@
 //! Servers of the Model Context Protocol: programs whose tools are offered next to the agent's own.
 //!
-//! [`Servers::start`] starts those of the settings concurrently, each as a group of processes; a task of
-//! its own looks after each until it ends or [`Servers::stop`] ends it. What a server says (names, descriptions,
-//! schemas, results) is data from a stranger: bounded, cleaned, and never trusted.
+//! [`Servers::start`] starts the servers of the settings concurrently, each as a group of processes; a task for each
+//! server watches it until it ends or [`Servers::stop`] ends it. All content of a server (names, descriptions, schemas,
+//! results) is untrusted: bounded, cleaned, and never interpreted.
 
 mod config;
 mod connection;
@@ -38,7 +38,7 @@ const NAMED: usize = 5;
 /// Something that happened to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ServerEvent {
-    /// A server is ready, failed to start, or is gone.
+    /// A server is ready, failed to start, or has ended.
     State {
         /// Its name in the settings.
         name: String,
@@ -53,7 +53,7 @@ pub enum ServerEvent {
     Notice(String),
 }
 
-/// ApprovalEvent of every server that is there, failed, or is gone.
+/// Receives the event of every server that is ready, failed, or has ended.
 pub type Tell = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 
 /// The environment in which servers are started.
@@ -63,7 +63,7 @@ pub struct ServerEnvironment {
     pub workspace: PathBuf,
     /// Environment variables that they do not get, in addition to those with the name of a secret.
     pub secret_variables: Vec<String>,
-    /// Takes keys out of what they say.
+    /// Removes keys from their output.
     pub redactor: Arc<Redactor>,
 }
 
@@ -107,7 +107,7 @@ pub struct Servers {
     stop: Stop,
 }
 
-/// Ends the servers when it goes.
+/// Ends the servers when it is dropped.
 #[derive(Default)]
 struct Stop(CancellationToken);
 
@@ -170,7 +170,7 @@ impl Servers {
         &self.tools
     }
 
-    /// Returns how the start of each went, in the order of the settings.
+    /// Returns the result of each start, in the order of the settings.
     pub fn reports(&self) -> &[Report] {
         &self.reports
     }
@@ -189,7 +189,7 @@ impl fmt::Debug for Servers {
     }
 }
 
-/// Tells how the start of a server went.
+/// Reports the result of a server's start.
 fn announce(config: &ServerConfig, connected: &Result<Connected, String>, tell: &Tell) {
     let (state, tools, error) = match connected {
         Ok(connected) => ("ready", connected.listing.tools.len(), None),

@@ -1,4 +1,4 @@
-//! The process of a server: how it is started, how it ends, and what it said.
+//! The process of a server: its start, its end, and its error output.
 
 use std::io;
 use std::path::Path;
@@ -42,7 +42,7 @@ pub(super) struct Process {
     output: ServerOutput,
 }
 
-/// The output of a server apart from its messages.
+/// The output of a server, except its messages.
 struct ServerOutput {
     reading: JoinHandle<()>,
     stderr_tail: StderrTail,
@@ -84,7 +84,7 @@ impl Process {
         self.running.ended().await;
     }
 
-    /// Ends the server and returns `what` with what the server said.
+    /// Ends the server and returns `what` with the server's error output.
     pub async fn kill(self, what: &str) -> String {
         self.running.kill_and_reap().await;
         self.output.add_to(what.to_owned()).await

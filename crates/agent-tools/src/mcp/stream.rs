@@ -48,12 +48,12 @@ impl StreamFindings {
         (!noise.trim().is_empty()).then(|| noise.into_owned())
     }
 
-    /// Returns whether a line was longer than it may be.
+    /// Returns true if a line was longer than it may be.
     pub fn is_endless(&self) -> bool {
         self.inner().endless
     }
 
-    /// Returns whether more was written than may be without an answer.
+    /// Returns true if more was written than may be without an answer.
     pub fn is_flooded(&self) -> bool {
         self.inner().flooded
     }
@@ -91,7 +91,7 @@ enum Line {
     Blank,
     /// It may be a message.
     Message,
-    /// It is not looked at: a line that is no message was found before.
+    /// It is not examined: an earlier line was not a message.
     Any,
     /// The first one that is none.
     Noise,
@@ -108,7 +108,7 @@ impl<R> Lines<R> {
         }
     }
 
-    fn look(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn inspect(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.findings.wrote(bytes.len()) {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -163,7 +163,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
-        Poll::Ready(self.look(&buffer.filled()[before..]))
+        Poll::Ready(self.inspect(&buffer.filled()[before..]))
     }
 }
 
@@ -189,7 +189,7 @@ impl StderrTail {
         kept.drain(..old);
     }
 
-    /// Returns the last lines, at most `lines` of them, the empty ones aside.
+    /// Returns the last lines, at most `lines` of them, without empty ones.
     pub fn last(&self, lines: usize) -> Option<String> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(kept.make_contiguous()).into_owned();
@@ -206,50 +206,50 @@ impl StderrTail {
 mod tests {
     use super::{FLOOD_BYTES, KEPT, LINE_BYTES, Lines, StderrTail, StreamFindings};
 
-    fn look(blocks: &[&[u8]]) -> (StreamFindings, bool) {
+    fn inspect(blocks: &[&[u8]]) -> (StreamFindings, bool) {
         let findings = StreamFindings::default();
         let mut lines = Lines::new((), findings.clone());
-        let read = blocks.iter().try_for_each(|block| lines.look(block));
+        let read = blocks.iter().try_for_each(|block| lines.inspect(block));
         (findings, read.is_ok())
     }
 
     #[test]
     fn the_first_line_that_is_no_message_is_kept_across_reads() {
-        let (findings, good) = look(&[b"{\"a\":1}\n  Lis", b"tening\nagain\n{}\n"]);
+        let (findings, good) = inspect(&[b"{\"a\":1}\n  Lis", b"tening\nagain\n{}\n"]);
         assert!(good);
         assert_eq!(findings.noise().as_deref(), Some("  Listening\n"));
-        let (findings, _) = look(&[b"{\"a\":1}\n", b"\n[1]\n"]);
+        let (findings, _) = inspect(&[b"{\"a\":1}\n", b"\n[1]\n"]);
         assert_eq!(findings.noise(), None);
     }
 
     #[test]
     fn a_message_that_cannot_be_read_is_kept_across_reads() {
-        let (findings, good) = look(&[b"{\"a\":1}\n{\"b\":", b"\"\xff\"}\n{\"c\n"]);
+        let (findings, good) = inspect(&[b"{\"a\":1}\n{\"b\":", b"\"\xff\"}\n{\"c\n"]);
         assert!(good);
         assert_eq!(findings.noise().as_deref(), Some("{\"b\":\"\u{fffd}\"}\n"));
         let deep = [vec![b'['; 999], vec![b']'; 999], b"\n".to_vec()].concat();
-        assert!(look(&[&deep]).0.noise().is_some());
+        assert!(inspect(&[&deep]).0.noise().is_some());
     }
 
     #[test]
     fn who_writes_without_end_and_answers_nothing_is_noticed() {
         let block = [vec![b' '; LINE_BYTES - 1], b"\n".to_vec()].concat();
         let blocks = [&block[..]; FLOOD_BYTES / LINE_BYTES];
-        let (findings, good) = look(&blocks);
+        let (findings, good) = inspect(&blocks);
         assert!(good && !findings.is_flooded());
         let mut lines = Lines::new((), findings.clone());
-        assert!(lines.look(b"\n").is_err() && findings.is_flooded());
-        let (findings, _) = look(&blocks);
+        assert!(lines.inspect(b"\n").is_err() && findings.is_flooded());
+        let (findings, _) = inspect(&blocks);
         findings.answered();
-        assert!(Lines::new((), findings).look(b"\n").is_ok());
+        assert!(Lines::new((), findings).inspect(b"\n").is_ok());
     }
 
     #[test]
     fn a_line_without_an_end_is_an_error_and_many_lines_are_none() {
         let block = vec![b'{'; LINE_BYTES / 4];
-        let (findings, good) = look(&[&block, &block, &block, &block, b"{"]);
+        let (findings, good) = inspect(&[&block, &block, &block, &block, b"{"]);
         assert!(!good && findings.is_endless());
-        let (findings, good) = look(&[&block, &block, &block, b"\n", &block, &block, b"{"]);
+        let (findings, good) = inspect(&[&block, &block, &block, b"\n", &block, &block, b"{"]);
         assert!(good && !findings.is_endless());
     }
 

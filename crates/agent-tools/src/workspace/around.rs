@@ -1,8 +1,8 @@
 //! Decides if the folder that a session names is used without asking the user: to read files in it, or to work in it.
 //!
 //! **Invariant.** The header of a session file is untrusted unless our own program keeps the file. An untrusted header
-//! opens the project that the user is in for reading, and for work no folder but the one that the user is in. What
-//! the user or the system keeps apart is never read.
+//! can open only the project that the user is in for reading, and only the folder that the user is in for work. Folders
+//! that the user or the system protects are never read.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -81,7 +81,7 @@ impl Around {
     }
 }
 
-/// Returns whether a name in the path begins with a dot.
+/// Returns true if a name in the path begins with a dot.
 fn is_hidden(path: &Path) -> bool {
     let mut names = path.components();
     names.any(|name| match name {

@@ -1,7 +1,7 @@
 //! A file of the workspace: a folder that is held open, and the names from there on.
 //!
-//! Names are followed one by one from the held folder, each opened from the one above, and never through a link.
-//! So what is opened is what was looked at, or nothing.
+//! Names are followed one by one from the held folder, each opened from the one above, and never through a link. So the
+//! opened file is the one that was checked, or the call fails.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -146,7 +146,8 @@ impl ResolvedPath {
         })
     }
 
-    /// Returns whether it is neither read nor changed. A folder that may be read counts also in a protected one.
+    /// Returns true if it is neither read nor changed. A folder that may be read is allowed even inside a protected
+    /// one.
     pub(crate) fn is_protected(&self) -> bool {
         let mut protecting = self.deny_list.paths.iter();
         protecting.any(|protected| {

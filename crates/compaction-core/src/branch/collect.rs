@@ -14,7 +14,7 @@ use crate::rules::Profile;
 use crate::serialize::{Bounds, Serializer};
 use session_model::tokens::TokenCount;
 
-/// Something said on the branch.
+/// A message on the branch.
 pub(super) struct BranchMessage {
     /// The place of its entry among the entries of the branch.
     pub entry: usize,
@@ -44,8 +44,8 @@ pub(super) fn readable_entries(
     entries
 }
 
-/// Returns what was said on the branch, oldest first. What counts against the budget is what a summarizer
-/// reads of a message (pi counts all of it).
+/// Returns the messages on the branch, oldest first. The size that counts against the budget is that of the text for
+/// the summarizer (pi counts the whole message).
 pub(super) fn branch_messages(
     entries: &[Entry],
     options: &BranchOptions,
@@ -75,7 +75,7 @@ pub(super) fn branch_messages(
 pub(super) struct Chosen {
     /// The first that is summarized.
     pub first: usize,
-    /// The first that was looked at.
+    /// The index of the first visited message.
     pub visited: usize,
     pub tokens: TokenCount,
 }
@@ -108,7 +108,7 @@ pub(super) fn choose(said: &[BranchMessage], entries: &[Entry], budget: TokenCou
     chosen
 }
 
-/// Returns the files that the summaries on the branch name, those that extensions made aside.
+/// Returns the files that the summaries on the branch name, without those that extensions made.
 pub(super) fn summary_files(entries: &[Entry], profile: Profile) -> FileOps {
     let mut files = FileOps::default();
     for entry in entries {
@@ -137,7 +137,7 @@ fn branch_message(
     tool_results: bool,
     profile: Profile,
 ) -> Option<Arc<AgentMessage>> {
-    // pi lets an empty branch summary speak here, though not in contexts.
+    // pi uses an empty branch summary here, though not in contexts.
     if let (EntryBody::BranchSummary(branch), Profile::Pi) = (&entry.body, profile) {
         return Some(Arc::new(AgentMessage::BranchSummary(SummaryMessage {
             summary: branch.summary.clone(),

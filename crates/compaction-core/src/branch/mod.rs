@@ -1,4 +1,4 @@
-//! Branch summaries: what is collected when a branch is left, and where its summary goes.
+//! Branch summaries: the collected contents of a branch that is left, and the leaf for its summary.
 
 mod collect;
 
@@ -156,7 +156,7 @@ pub fn plan_branch_summary(
         let mut places = old_path.entries().iter();
         places.position(|index| *index == ancestor)
     });
-    let (new_leaf, editor_text) = landing(tree, to)?;
+    let (new_leaf, editor_text) = leaf_after_move(tree, to)?;
     // A message whose text returns to the editor is left as well: without it the request would be unknown.
     let returns = !rules.branch_leaves_out_target && editor_text.is_some() && shared.is_some();
     let returns = returns && ancestor.map(Leaf::At) == Some(to);
@@ -207,7 +207,7 @@ pub fn plan_branch_summary(
         Profile::Own if !messages.is_empty() => {
             let window = options.summarizer.window;
             let half = options.settings.ledger.budget(window, None).scaled(1, 2);
-            // No more than a part of what was said there; pins hold on every branch.
+            // No more than a part of the branch's size; pins hold on every branch.
             let budget = OutlineBudget {
                 tokens: half.min(chosen.tokens.max(LEAST_LEDGER)),
                 pins: TokenCount::ZERO,
@@ -256,7 +256,7 @@ fn outline_of(entries: &[Entry]) -> Outline {
     Outline::of_messages(&messages, &|_| true)
 }
 
-/// Returns the requests for the summary of a branch; none when nothing was said on it.
+/// Returns the requests for the summary of a branch; none when it has no messages.
 fn branch_requests(
     parts: Vec<String>,
     messages: &[SourceMessage],
@@ -295,7 +295,10 @@ fn branch_requests(
 }
 
 /// Returns the leaf at which the conversation continues after a move to `to`, and the text that returns to the editor.
-fn landing(tree: &SessionTree, to: Leaf) -> Result<(Option<EntryId>, Option<String>), BranchError> {
+fn leaf_after_move(
+    tree: &SessionTree,
+    to: Leaf,
+) -> Result<(Option<EntryId>, Option<String>), BranchError> {
     let Leaf::At(index) = to else {
         return Ok((None, None));
     };
@@ -315,12 +318,12 @@ fn landing(tree: &SessionTree, to: Leaf) -> Result<(Option<EntryId>, Option<Stri
 }
 
 impl BranchPlan {
-    /// Returns the requests that a summarizer must answer; none when nothing was said on the branch.
+    /// Returns the requests that a summarizer must answer; none when the branch has no messages.
     pub fn requests(&self) -> &[SummaryRequest] {
         self.asked.as_ref().map_or(&[], |asked| &asked.requests)
     }
 
-    /// Returns the answers that the outline gives, within `cap` tokens.
+    /// Returns the answers made from the outline, within `cap` tokens.
     pub fn answer_extractive(
         &self,
         cap: TokenCount,
@@ -407,7 +410,7 @@ impl BranchPlan {
         leaf_move("navigate", self.from.as_ref())
     }
 
-    /// Returns the hash of what the plan decides and asks.
+    /// Returns the hash of the plan's decisions and requests.
     pub fn hash(&self) -> PlanHash {
         let mut parts = vec!["branch plan 1".to_owned()];
         parts.extend(self.collected.iter().map(ToString::to_string));

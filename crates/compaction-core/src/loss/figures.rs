@@ -76,7 +76,7 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// Something of which nothing is left in the context.
+/// A removed item of which no part is left in the context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LostText {
     /// The text on one line, cut if it is long.
@@ -95,10 +95,10 @@ pub struct ContextLoss {
     pub removed_tokens: TokenCount,
     /// The loss of each kind.
     pub kinds: BTreeMap<&'static str, KindLoss>,
-    /// The largest of what is gone, by the name of its kind.
+    /// The largest removed items, by the name of their kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub weightiest: BTreeMap<&'static str, Vec<LostText>>,
-    /// True when there was too much to look for, so that some of it counts as not searched.
+    /// True when there was too much to search for, so that some items count as not searched.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
 }

@@ -24,7 +24,7 @@ pub struct Missing {
 }
 
 impl Missing {
-    /// Returns true when nothing is missing that anybody knows of.
+    /// Returns true when nothing is known to be missing.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -91,7 +91,7 @@ const REPLACED: &str = "[Output truncated - ";
 /// Words of the notice at the end of an output of which more was printed.
 const CUT: [&str; 4] = ["truncated", "full output", "omitted", "not shown"];
 
-/// Returns whether an output says itself that it is not all of it.
+/// Returns true if an output contains a notice that it is not complete.
 fn is_in_part(text: &str) -> bool {
     if text.starts_with(REPLACED) {
         return true;

@@ -1,11 +1,11 @@
 //! The loss report: what of a session its compactions keep in context, and what they remove from it.
 //!
-//! A compaction takes messages out of the context. Each of them, and what its calls did, is looked up in what the model can
-//! read afterwards: the summary and what stays verbatim. It is there verbatim, shortened, named, or gone. What is gone is
-//! not lost as long as its entry is in the session and can be read by its id. And what a summary quotes is searched for in
-//! everything that was said before it.
+//! A compaction removes messages from the context. Each of them, and the effects of its calls, is searched for in what
+//! the model can read afterwards: the summary and what stays verbatim. It is found verbatim, shortened, named, or not
+//! at all. A removed item is not lost as long as its entry is in the session and can be read by its id. And the quotes
+//! of a summary are searched for in everything that was said before it.
 //!
-//! The report needs nothing but the entries, so it works for the sessions of other agents as well.
+//! The report needs only the entries, so it works for the sessions of other agents as well.
 
 mod figures;
 mod missing;
@@ -273,8 +273,8 @@ fn readable(context: &SessionContext, searching: u64) -> Readable {
     readable
 }
 
-/// Returns what was said and printed before a place of a path, by the place of its entry, white space folded.
-/// What an earlier summary invented is an invention still.
+/// Returns the messages and outputs before an index of a path, by the index of their entries, with white space folded.
+/// A text that an earlier summary invented still counts as invented.
 fn said_before<'a>(
     path: &'a SessionPath<'_>,
     to: usize,

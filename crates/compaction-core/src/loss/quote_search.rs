@@ -1,7 +1,7 @@
 //! Checks if quotes were said: all of them are searched for in one pass over the conversation, however many there are.
 //!
-//! The beginning of the longest part of each quote goes into one automaton. What it finds is compared in full, and that
-//! is bounded for the whole run: behind the bound nothing is claimed.
+//! The beginning of the longest part of each quote goes into one automaton. Its findings are compared in full, with a
+//! limit for the whole run: beyond the limit a quote counts as not searched.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use aho_corasick::AhoCorasick;
 
 /// The limit of compared text in all, in bytes.
 const COMPARED: u64 = 64 * 1024 * 1024;
-/// The longest piece of a quote that is looked for, in bytes, and how many quotes are.
+/// The longest piece of a quote that is searched for, in bytes, and the number of quotes.
 const PIECE: usize = 48;
 const QUOTES: usize = 16 * 1024;
 
@@ -20,7 +20,7 @@ pub(super) enum Verdict {
     Found,
     /// It was not.
     Invented,
-    /// Not all that was said was searched for it.
+    /// Not all of the conversation was searched for it.
     NotSearched,
 }
 
@@ -36,7 +36,7 @@ struct Claim {
 }
 
 impl Claim {
-    /// Returns the part that it is looked for by.
+    /// Returns the part that is searched for.
     fn longest(&self) -> &str {
         let longest = self.parts.iter().max_by_key(|part| part.len());
         longest.map_or("", String::as_str)
@@ -122,8 +122,8 @@ impl Claims {
         }
     }
 
-    /// Returns whether a text says a quote, for the first time, whose piece is at a place of it; `None` when too much
-    /// was compared.
+    /// Returns true if a text contains a quote, for the first time, whose piece was found at `at`; `None` when the
+    /// limit is reached.
     fn is_at(&mut self, claim: usize, text: &str, at: usize, number: usize) -> Option<bool> {
         let claim = &mut self.claims[claim];
         if claim.first.is_some() {
@@ -153,7 +153,7 @@ impl Claims {
         Some(in_order)
     }
 
-    /// Returns whether a quote was said before a place.
+    /// Returns whether a quote was said before an index.
     pub(super) fn verdict(&self, number: usize, before: usize) -> Verdict {
         let claim = &self.claims[number];
         match claim.first {
@@ -168,8 +168,8 @@ impl Claims {
     }
 }
 
-/// Returns which parts of a quote must occur verbatim: not what an ellipsis or a marker of a cut leaves out, the kind of
-/// quotation marks, and punctuation at its end.
+/// Returns the parts of a quote that must occur verbatim: without ellipses and marks of a cut, without the kind of
+/// quotation marks, and without punctuation at its end.
 fn parts_of(quote: &str) -> Vec<String> {
     let mut quote = plain(quote);
     // Our own marker of a cut: "[... 120 characters left out; entry e1 has all of it]".

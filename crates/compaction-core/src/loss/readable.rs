@@ -1,4 +1,4 @@
-//! Everything that a model can read in some messages, made for looking things up.
+//! All text that a model can read in some messages, indexed for searches.
 
 use std::cell::Cell;
 
@@ -22,7 +22,7 @@ pub(crate) enum Visibility {
     Seen,
     /// It cannot.
     Unseen,
-    /// It may be there: so much had been searched before that it was not looked for.
+    /// Not known: the limit of searched text was reached before.
     NotSearched,
 }
 
@@ -119,7 +119,7 @@ impl Readable {
         }
     }
 
-    /// Returns whether a summary names an entry, by its id or a beginning of it in brackets.
+    /// Returns true if a summary names an entry, by its id or a beginning of it in brackets.
     pub(crate) fn names(&self, id: &EntryId) -> bool {
         let start = &id[..id.floor_char_boundary(ID)];
         let mut places = self.summaries.match_indices(start);

@@ -114,7 +114,7 @@ impl Removed {
     }
 }
 
-/// A summary is replaced by the next one, and the system message in force is said again.
+/// A summary is replaced by the next one, and the system message in force is repeated.
 fn is_replaced(message: &AgentMessage) -> bool {
     matches!(
         message,
@@ -122,7 +122,7 @@ fn is_replaced(message: &AgentMessage) -> bool {
     )
 }
 
-/// Returns the words of a message that are looked for; `None` where it has none.
+/// Returns the text of a message to search for; `None` if it has none.
 fn text_of(message: &AgentMessage) -> Option<(LossKind, Cow<'_, str>)> {
     let (kind, text) = match message {
         AgentMessage::User(user) => (LossKind::UserMessage, Cow::Owned(user.words())),
@@ -156,7 +156,7 @@ enum Remains {
 }
 
 fn remains_of(text: &str, readable: &Readable) -> Remains {
-    // Folding all of a long text is needed only where it begins like something that can be read.
+    // All of a long text must be folded only if its beginning matches text that can be read.
     let head = start_of(text);
     match readable.has_text(&head) {
         Visibility::NotSearched => return Remains::NotSearched,

@@ -64,7 +64,7 @@ fn cost_at(pieces: &[Piece], with_answers: bool, level: usize) -> u64 {
     costs.fold(0, u64::saturating_add)
 }
 
-/// Returns whether a piece belongs into an outline with or without answers.
+/// Returns true if a piece belongs into an outline with or without answers.
 pub(super) fn is_in_form(piece: &Piece, with_answers: bool) -> bool {
     let is_answer = matches!(piece.kind, PieceKind::Answer | PieceKind::OtherAnswer);
     // A carried piece that a model summarizes again is in its prose.

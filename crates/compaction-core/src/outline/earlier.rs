@@ -1,4 +1,4 @@
-//! The newest summary on a path that is no outline: what it says is in no entry that an outline quotes.
+//! The newest summary on a path that is not an outline: its content is in no entry that an outline quotes.
 
 use session_model::{Compaction, EntryBody, EntryId, EntryKind, SessionContext, SessionPath};
 
@@ -50,12 +50,13 @@ pub(super) fn newest_foreign(
     })
 }
 
-/// Returns whether a compaction holds an outline, which is made anew from the entries each time.
+/// Returns true if a compaction holds an outline, which is made from the entries each time.
 fn is_outline(compaction: &Compaction) -> bool {
     compaction.summary.starts_with(&prompts::outline_lead())
 }
 
-/// Returns a summary of Claude Code without the model's notes and without what is said to the model that continues.
+/// Returns a summary of Claude Code without the model's notes and without the instructions for the model that
+/// continues.
 fn without_notes(summary: &str) -> &str {
     let (Some(notes), Some(at)) = (summary.find(NOTES), summary.find(SUMMARY)) else {
         return summary;

@@ -15,9 +15,9 @@ use crate::outline::HANDOFF_MESSAGE;
 /// messages. Sessions may be of any size.
 const READ_BACK: u64 = 16 * 1024 * 1024;
 
-/// Returns the messages of `path` as they were written, oldest first, back to the newest reset boundary: all of the
-/// context, of what is older as much as [`READ_BACK`] allows, and of what is older still the user's messages. Without those
-/// that an edit took out whole, and entries that cannot be read.
+/// Returns the messages of `path` as they were written, oldest first, back to the newest reset boundary: those of the
+/// context, then older ones up to [`READ_BACK`] bytes, and beyond that only the user's. Messages that an edit removed
+/// completely, and entries that cannot be read, are left out.
 pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Vec<SourceMessage> {
     gather_within(path, context, READ_BACK)
 }
@@ -156,7 +156,7 @@ mod tests {
         };
         assert_eq!(ids(1_000_000), "e1 e2 e3 e4 e5 e6 e7 last e10");
         let length = |id: &str| u64::from(tree.span(tree.find(id).unwrap()).len);
-        // All behind the second call.
+        // All of it comes after the second call.
         assert_eq!(
             ids(["e6", "e7"].map(length).iter().sum()),
             "e1 e4 e6 e7 last e10"

@@ -1,5 +1,5 @@
-//! The outline of a conversation: what the user and the agent said, quoted and shortened, and what the calls of each turn
-//! did.
+//! The outline of a conversation: messages of the user and the agent, quoted and shortened, and the effects of each
+//! turn's calls.
 //!
 //! With answers it is the extractive summary; without them it is the ledger, placed next to the prose of a model.
 //!
@@ -7,9 +7,9 @@
 //! path, context -> gather -> messages -> turns -> pieces with weights -> allot(budget) -> written text
 //! ```
 //!
-//! **Invariants.** A line behind `>` is byte for byte a line, or a part of a line, of the entry that the heading above it
-//! names. Nothing is judged by its meaning. A larger budget shows everything that a smaller one shows. The same entries and
-//! budget give the same text, and it never exceeds the budget.
+//! **Invariants.** A line after `>` is byte for byte a line, or a part of a line, of the entry that the heading above
+//! it names. No rule depends on the meaning of a text. A larger budget shows everything that a smaller one shows. The
+//! same entries and budget give the same text, and it never exceeds the budget.
 
 mod allot;
 mod earlier;
@@ -97,8 +97,8 @@ enum Body {
 }
 
 impl Outline {
-    /// Returns the outline of `path` without what is verbatim in a context whose kept range begins at the index `first_kept`
-    /// of `context.entries` (its length for none).
+    /// Returns the outline of `path` without what is verbatim in a context whose kept range begins at the index
+    /// `first_kept` of `context.entries` (its length for none).
     pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
         Self::of_public(path, context, first_kept, &|_| true)
     }

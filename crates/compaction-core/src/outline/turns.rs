@@ -31,7 +31,7 @@ const FIRST: f64 = 2.0;
 const HALF_AGE: f64 = 128.0;
 const HALF_LIST: f64 = 4.0;
 
-/// The longest line that says why a command failed, in characters.
+/// The length limit of the line with a command's error, in characters.
 const WHY: usize = 160;
 
 /// A turn that is being read.
@@ -168,7 +168,7 @@ fn opening_of(source: &SourceMessage) -> Option<Piece> {
     }
 }
 
-/// Returns a piece that quotes a text; `None` where it has no words.
+/// Returns a piece that quotes a text; `None` if it has no words.
 fn quote(kind: PieceKind, source: &SourceMessage, text: String, weight: f64) -> Option<Piece> {
     let piece = piece(kind, source.entry_id.clone(), text, weight);
     let has_words = |text: &str| text.chars().any(|letter| !letter.is_whitespace());
@@ -233,7 +233,7 @@ fn in_order(turns: Vec<Turn>) -> Vec<Piece> {
 struct Work {
     entry_id: Option<EntryId>,
     commits: Vec<(String, String)>,
-    /// The last thing that was done to each file, by its path, with when.
+    /// The last action on each file, by its path, with the time.
     files: BTreeMap<String, (usize, FileAction)>,
     /// The last run of each command, by its key, with when.
     commands: BTreeMap<String, (usize, CommandRole, String, Outcome)>,

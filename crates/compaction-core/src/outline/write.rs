@@ -32,7 +32,7 @@ pub struct OutlineBudget {
 /// The form of an outline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Form {
-    /// With answers, as a summary of its own.
+    /// True for a complete summary, with answers.
     pub with_answers: bool,
     /// With the ids of entries: not for a reader that cannot look them up.
     pub with_ids: bool,
@@ -60,7 +60,7 @@ pub struct OutlineCounts {
 /// An outline as it is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OutlineText {
-    /// The text; empty where there is nothing to show.
+    /// The text; empty if there is nothing to show.
     pub text: String,
     /// The shown part of each kind.
     pub counts: OutlineCounts,
@@ -106,7 +106,7 @@ impl Outline {
         }
     }
 
-    /// Returns the outline as a summary of its own, with a line that says so.
+    /// Returns the outline as a complete summary, with a line that says so.
     pub(crate) fn summary(
         &self,
         form: Form,
@@ -318,8 +318,8 @@ fn share(count: usize, part: u64, whole: u64) -> usize {
     usize::try_from(share).unwrap_or(usize::MAX)
 }
 
-/// Adds the lines of a text, each behind `> `; of more than `most` characters the middle is left out, with a mark that says
-/// how much and names the entry. Blank lines are passed over.
+/// Adds the lines of a text, each after `> `; if it has more than `most` characters, the middle is left out, with a
+/// mark that has its size and names the entry. Blank lines are skipped.
 fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
     let characters = words.chars().count();
     if characters <= most {
@@ -375,7 +375,7 @@ fn push_line(text: &mut String, line: &str) {
     }
 }
 
-/// Returns where the first `count` characters end, moved back to the end of a word that is near.
+/// Returns the offset at which the first `count` characters end, moved back to a word end that is near.
 fn end_of_word(words: &str, count: usize) -> usize {
     let at = words
         .char_indices()
@@ -388,7 +388,7 @@ fn end_of_word(words: &str, count: usize) -> usize {
     }
 }
 
-/// Returns where the characters from the one numbered `count` on begin, moved on to the start of a word that is near.
+/// Returns the offset of the character number `count`, moved forward to a word start that is near.
 fn start_of_word(words: &str, count: usize) -> usize {
     let at = words
         .char_indices()

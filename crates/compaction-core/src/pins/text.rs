@@ -5,7 +5,7 @@ use session_model::{AgentMessage, Block, Content, Entry, EntryBody};
 use crate::pins::PIN_ENTRY;
 use crate::prose::prose_of;
 
-/// Returns the text of an entry that pins one of its own.
+/// Returns the pinned text of a pin entry.
 pub(crate) fn pinned_text(entry: &Entry) -> Option<String> {
     match &entry.body {
         EntryBody::Custom { custom_type, .. } if custom_type == PIN_ENTRY => text_of(entry),
@@ -13,7 +13,7 @@ pub(crate) fn pinned_text(entry: &Entry) -> Option<String> {
     }
 }
 
-/// Returns what a pin of the entry keeps; nothing where it says nothing.
+/// Returns the text that a pin of the entry keeps; `None` if the entry has no text.
 pub(super) fn text_of(entry: &Entry) -> Option<String> {
     let text = match &entry.body {
         EntryBody::Message(message) => text_of_message(message)?,
@@ -44,7 +44,7 @@ fn text_of_message(message: &AgentMessage) -> Option<String> {
     }
 }
 
-/// Returns the text of a content, with a word for each image; nothing where there is no text.
+/// Returns the text of a content, with a word for each image; `None` without text.
 fn text_of_content(content: &Content) -> Option<String> {
     let blocks = match content {
         Content::Text(text) => return Some(text.clone()),

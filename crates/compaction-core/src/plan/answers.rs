@@ -14,7 +14,7 @@ pub const NO_PRIOR_HISTORY: &str = "No prior history.";
 /// The longest line for lists, in characters.
 const SHORT: usize = 120;
 
-/// Returns one line about the session, for lists: the first line of the goal that the prose names, or of the first request.
+/// Returns one line about the session, for lists: the first line of the goal in the prose, or of the first request.
 pub(super) fn short_summary(prose: &str, outline: &Outline) -> Option<String> {
     const HEADINGS: [&str; 3] = ["## Goal\n", "## Objective\n", "## Original Request\n"];
     let goal = HEADINGS

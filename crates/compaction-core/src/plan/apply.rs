@@ -374,14 +374,14 @@ impl CompactionPlan {
         }))
     }
 
-    /// Returns the calls that wait for results, said again.
+    /// Returns the calls that wait for results, to be repeated.
     fn pending_draft(&self) -> Option<EntryDraft> {
         let pending = self.pending.clone()?;
         let draft = MessageDraft::new(AgentMessage::Assistant(pending)).ok()?;
         Some(EntryDraft::Message(Box::new(draft)))
     }
 
-    /// Returns the details of the entry: the file lists that peers read, and where the summary comes from.
+    /// Returns the details of the entry: the file lists that peers read, and the author of the summary.
     fn details(&self, summarizer: &Summarizer, tokens_after: TokenCount) -> Value {
         json!({
             "readFiles": self.files.read_files(),

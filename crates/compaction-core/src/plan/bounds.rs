@@ -55,8 +55,9 @@ pub(super) fn refuse_compacted(
     Ok(())
 }
 
-/// Returns what should stay verbatim: the setting, bounded by the threshold and adapted to measured usage. With the system
-/// prompt and the tools (`fixed`) it takes at most half the threshold, but where these are large, a quarter of what they leave.
+/// Returns the tokens that should stay verbatim: the setting, limited by the threshold and adapted to measured usage.
+/// With the system prompt and the tools (`fixed`) they take at most half the threshold; if those are large, a quarter
+/// of the remaining tokens.
 pub(super) fn effective_keep(
     asked: TokenCount,
     threshold: Option<&Threshold>,
@@ -77,8 +78,8 @@ pub(super) fn effective_keep(
     adapted_keep(bounded, measure.ratio)
 }
 
-/// Returns the ledger for a summary from another writer, behind which the entries from the index `first_kept` of
-/// `context.entries` on stay; `most` is what it may take in all.
+/// Returns the ledger for a summary from another writer, if the entries from the index `first_kept` of
+/// `context.entries` on stay; `most` is the limit of its size.
 pub fn ledger_beside(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -110,8 +111,8 @@ pub fn ledger_beside(
 /// Of what leaves the context, the ledger takes at most one part in this many.
 const LEDGER_SHARE: u64 = 4;
 
-/// Returns what a ledger may take: where little leaves the context (`gone`), it must not take its place. What the ledger of
-/// the summary before took is there again, so that small rounds lose nothing.
+/// Returns the limit of a ledger: if little leaves the context (`gone`), the ledger must not use as much room. The size
+/// of the last summary's ledger is available again, so that small rounds lose nothing.
 pub(super) fn ledger_budget(
     options: &PlanOptions,
     threshold: Option<&Threshold>,
@@ -131,7 +132,7 @@ pub(super) fn ledger_budget(
     }
 }
 
-/// Returns what an extractive summary may take: half of what leaves the context, where the summary before counts whole.
+/// Returns the limit of an extractive summary: half of what leaves the context, plus the whole of the previous summary.
 pub(super) fn extractive_budget(
     options: &PlanOptions,
     threshold: Option<&Threshold>,

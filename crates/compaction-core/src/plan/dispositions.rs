@@ -25,9 +25,9 @@ use session_model::tokens::{TokenCount, TokenCounter};
 pub enum Disposition {
     /// It stays verbatim.
     Kept,
-    /// It goes into the summary.
+    /// It is summarized.
     Summarized,
-    /// It goes into the summary of the turn's beginning.
+    /// It is summarized with the beginning of the turn.
     TurnPrefix,
     /// It stays, its content elided.
     Pruned,
@@ -54,7 +54,7 @@ impl Disposition {
     }
 }
 
-/// An entry of the context and what becomes of it.
+/// An entry of the context and its disposition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedEntry {
     /// The entry.
@@ -184,7 +184,7 @@ pub(crate) fn request_source(
     }
 }
 
-/// Returns the message with paths in the place of what an earlier compaction brought back.
+/// Returns the message with paths instead of the content that an earlier compaction restored.
 fn with_references(source: SourceMessage) -> SourceMessage {
     let message = restore::references(&source.message).unwrap_or(source.message);
     SourceMessage { message, ..source }
@@ -296,7 +296,7 @@ pub(crate) fn file_ops(
             }
         }
     }
-    // Results may lie behind the cut, so failures are looked for in the whole context.
+    // Results may be after the cut, so failures are searched for in the whole context.
     let originals: Vec<_> = context
         .entries
         .iter()

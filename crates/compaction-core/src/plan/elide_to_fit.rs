@@ -45,8 +45,8 @@ const SMALL: TokenCount = TokenCount(600);
 /// Makes room until the context after the plan is below the threshold, with the largest summary that is allowed and its
 /// file tags counted in. When that is not enough, the plan is refused only if the window would not hold the context.
 ///
-/// The ledger gives way first, down to pins; only then is something in the kept range elided. What is left below the
-/// threshold in the end is the ledger's again.
+/// The ledger is reduced first, down to its pins; only then is something in the kept range elided. The ledger gets back
+/// the tokens that remain below the threshold in the end.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
     path: &SessionPath<'_>,
@@ -95,7 +95,7 @@ pub(super) fn rescue(
 ///
 /// # Errors
 ///
-/// [`NothingToDo`] says why nothing is elided.
+/// [`NothingToDo`] is the reason why nothing is elided.
 pub fn plan_elision(
     path: &SessionPath<'_>,
     options: &PlanOptions,
@@ -152,7 +152,7 @@ pub struct ElisionPlan {
 }
 
 impl ElisionPlan {
-    /// Returns the entries that carry out the plan: the edits, and a mark that says how to undo them.
+    /// Returns the entries that apply the plan: the edits, and a mark that says how to undo them.
     pub fn apply(&self) -> Vec<EntryDraft> {
         let edits = self.elisions.iter().map(Elision::draft);
         let hash = self.hash();
@@ -199,9 +199,8 @@ pub(super) fn pinned(path: &SessionPath<'_>, options: &PlanOptions) -> BTreeSet<
 
 /// Returns elisions among `range` that save at least `excess`, or all that there are, in the order of the context.
 ///
-/// Oldest and largest first: everything before the newest group by size, then the newest group; what
-/// the user said goes last but for skills that were read, and neither the newest user message nor what is pinned
-/// is ever touched.
+/// Oldest and largest first: everything before the newest group by size, then the newest group. The user's messages
+/// come last, except skills that were read; the newest user message and pinned entries are never changed.
 fn elide(
     context: &SessionContext,
     range: Range<usize>,
@@ -309,7 +308,7 @@ fn elided(message: &AgentMessage, id: &EntryId, counter: &dyn TokenCounter) -> O
             let mut shorter: Vec<Block> = blocks
                 .iter()
                 .filter_map(|block| match block {
-                    // Signed thinking is never shortened: it stays or goes as a whole.
+                    // Signed thinking is never shortened: it is kept or removed as a whole.
                     Block::Thinking(block) if counter.text(&block.thinking) > SMALL => None,
                     Block::Text(block) if counter.text(&block.text) > SMALL => {
                         Some(Block::text(shortened(&block.text, counter)))

@@ -53,7 +53,7 @@ pub(crate) fn prompt_hash(requests: &[SummaryRequest], summarizer: &Summarizer) 
 }
 
 impl CompactionPlan {
-    /// Returns the hash of what the plan decides and asks. Neither time nor chance is in it.
+    /// Returns the hash of the plan's decisions and requests. It does not depend on time or random numbers.
     pub fn hash(&self) -> PlanHash {
         let mut parts: Vec<String> = vec![
             "compaction plan 1".to_owned(),

@@ -1,4 +1,4 @@
-//! Planning a compaction: what is summarized, what stays, what is asked. Pure and deterministic.
+//! Plans a compaction: what is summarized, what stays, and the requests. Pure and deterministic.
 
 mod answers;
 mod apply;
@@ -78,7 +78,7 @@ pub struct CompactionPlan {
     pub keep: KeepBudget,
     /// The beginning of the kept range, as indices of `entries`.
     pub cut: CutPoint,
-    /// The entries of the context and what becomes of each.
+    /// The entries of the context and the disposition of each.
     pub entries: Vec<PlannedEntry>,
     /// The elisions in the kept range.
     pub elisions: Vec<Elision>,
@@ -88,14 +88,14 @@ pub struct CompactionPlan {
     pub previous_summary: Option<String>,
     /// The system message in force.
     pub system: Option<SystemMessage>,
-    /// The largest extractive summary with its lists of files, pins aside.
+    /// The largest extractive summary with its lists of files, without pins.
     pub summary_cap: TokenCount,
     /// The ledger after the prose of a model.
     pub ledger: LedgerBlock,
     /// The restored content after the summary (strategy `restore`).
     pub restored: Option<Restored>,
-    /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is
-    /// said again after the summary, its text left out.
+    /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is repeated
+    /// after the summary, without its text.
     pub pending: Option<AssistantMessage>,
     /// The outline of what leaves the context.
     pub(crate) outline: Outline,
@@ -143,12 +143,12 @@ impl CompactionPlan {
 
 /// Returns what a compaction of the context of `path` would do, or why there is nothing to do.
 ///
-/// The compaction window begins where the kept range of the compaction before
-/// begins, so that what was kept then is summarized now and never lost.
+/// The compaction window begins where the kept range of the previous compaction begins, so that what was kept then is
+/// summarized now and never lost.
 ///
 /// # Errors
 ///
-/// [`NothingToDo`] says why there is no plan.
+/// [`NothingToDo`] is the reason why there is no plan.
 pub fn plan_compaction(
     path: &SessionPath<'_>,
     trigger: &Trigger,
@@ -162,7 +162,7 @@ pub fn plan_compaction(
 ///
 /// # Errors
 ///
-/// [`NothingToDo`] says why there is no plan.
+/// [`NothingToDo`] is the reason why there is no plan.
 pub fn plan_for_context(
     path: &SessionPath<'_>,
     context: &SessionContext,

@@ -14,7 +14,8 @@ pub enum NothingToDo {
     /// Everything fits into what stays verbatim.
     #[error("Nothing to compact (session too small)")]
     TooSmall,
-    /// Nothing is old enough to be summarized, but the context exceeds the threshold; see [`plan_elision`](crate::plan_elision).
+    /// Nothing is old enough to be summarized, but the context exceeds the threshold; see
+    /// [`plan_elision`](crate::plan_elision).
     #[error("the newest turn alone takes {tokens} tokens, more than the threshold of {threshold}")]
     NothingOld {
         /// Tokens of the context.

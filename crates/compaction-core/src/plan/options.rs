@@ -26,7 +26,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// Returns true when no user asked for it.
+    /// Returns true unless the user requested it.
     pub const fn is_automatic(&self) -> bool {
         !matches!(self, Self::Manual { .. })
     }
@@ -64,7 +64,7 @@ pub struct SummarizerLimits {
 /// Additions of hooks to the requests of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HookInput {
-    /// A prompt in the place of the base prompt.
+    /// A prompt that replaces the base prompt.
     pub prompt: Option<String>,
     /// Lines of additional context.
     pub context: Vec<String>,

@@ -1,4 +1,4 @@
-//! Outputs that are too large for what stays verbatim: each is cut to its share, so that the conversation stays as well.
+//! Outputs that are too large to stay verbatim: each is cut to its share, so that the conversation stays as well.
 
 use session_model::{AgentMessage, Block, Content, EntryId, SessionContext, SessionPath, json};
 
@@ -54,7 +54,7 @@ pub(super) fn oversized(
         }
         let tokens = counter.message(message);
         let text = text_of(message)?;
-        // By its share of the text, and less where that is still too much.
+        // First by its share of the text, and less if that is still too much.
         let units = u64::try_from(json::utf16_len(&text)).unwrap_or(u64::MAX);
         let mut edge = units.saturating_mul(most.0) / tokens.0.max(1) / 2;
         loop {
@@ -76,7 +76,7 @@ pub(super) fn oversized(
     shortened.collect()
 }
 
-/// Returns what an output says, images left out.
+/// Returns the text of an output, without images.
 fn text_of(message: &AgentMessage) -> Option<String> {
     match message {
         AgentMessage::BashExecution(run) => Some(run.output.clone()),

@@ -13,7 +13,7 @@ pub fn notice(tokens: TokenCount) -> String {
 /// The custom type of the entry that marks a pruning, so that it can be undone.
 pub const PRUNE_ENTRY: &str = "agent-cli/prune";
 
-/// Returns the entry that says what the edits before it were and how to undo them.
+/// Returns the entry that describes the edits before it and says how to undo them.
 pub(crate) fn prune_mark(
     leaf: &EntryId,
     hash: &PlanHash,

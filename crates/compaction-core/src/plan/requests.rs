@@ -49,8 +49,8 @@ pub struct WindowTooSmall {
 /// The least conversation that a request must have room for, in tokens.
 pub const MINIMUM_PART: u64 = 256;
 
-/// Returns the cap of an answer: what is wanted, within the limit of the rules, a quarter of the window, and the model's
-/// own cap.
+/// Returns the cap of an answer: the wanted one, within the limit of the rules, a quarter of the window, and the
+/// model's own cap.
 pub(crate) fn output_cap(
     wanted: TokenCount,
     rules: &Rules,
@@ -73,7 +73,7 @@ pub(crate) struct RequestSet {
     pub requests: Vec<SummaryRequest>,
 }
 
-/// The budget cannot be halved any more.
+/// The budget is too small to be halved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the requests cannot be made smaller")]
 pub struct CannotShrink;

@@ -1,8 +1,8 @@
 //! Checks if the prose of a model is worth storing: a refusal, an echo or continued work instead of a summary is not.
 //!
-//! Nothing is read into the prose. It is asked how many of the names of the work are in it: the files that were changed, the
-//! commands whose last run failed, and the words of the newest request. The outline is asked the same. Words alone count only
-//! against short prose: a long summary may be in another language.
+//! The prose is not interpreted. It is checked how many of the important names are in it: the files that were changed,
+//! the commands whose last run failed, and the words of the newest request. The outline is checked in the same way.
+//! Words alone count only against short prose: a long summary may be in another language.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::request::RequestKind;
 const NAMES: usize = 40;
 /// The shortest word of a request that is a name, in characters.
 const WORD: usize = 5;
-/// With fewer names nothing can be said; with fewer files and commands among them only of short prose.
+/// The number of names below which nothing is refused; with fewer files and commands among them, only short prose is.
 const LEAST_NAMES: usize = 5;
 const LEAST_WORK: usize = 3;
 /// The factor by which the outline may have more names before the prose is refused.
@@ -65,7 +65,7 @@ impl CompactionPlan {
         }
     }
 
-    /// Returns whether prose repeats what was asked.
+    /// Returns true if prose repeats the instructions.
     fn is_echo(&self, prose: &str) -> bool {
         let history = self
             .requests()

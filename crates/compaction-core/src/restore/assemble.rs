@@ -20,17 +20,17 @@ const ALL_IMAGES_BYTES: usize = 16 * 1024 * 1024;
 /// The largest number of characters per token: a longer text has more tokens than the estimate says.
 const CHARS_PER_TOKEN: u64 = 4;
 
-/// A file that is looked at, with the texts that may come into the context.
+/// A considered file, with the texts that may be restored.
 struct Candidate<'a> {
     file: RestoredFile,
-    /// Its line among the references; `None` where the context does not name it.
+    /// Its line among the references; `None` if the context does not name it.
     line: Option<String>,
-    /// Its text and what changed, where it may be embedded by itself.
+    /// Its text and its changes, if it may be embedded by itself.
     text: Option<(&'a str, Option<String>)>,
     block: Option<String>,
 }
 
-/// Returns what is brought back, in at most `room` tokens where that is less than the settings allow.
+/// Returns the restored content, in at most `room` tokens if that is less than the settings allow.
 pub(crate) fn restored(
     context: &SessionContext,
     input: &RestoreInput,
@@ -49,7 +49,7 @@ pub(crate) fn restored(
     let budget = room.map_or(settings.total_tokens, |room| {
         room.min(settings.total_tokens)
     });
-    // A token for what is cut apart in counting pieces.
+    // One token more, because the pieces are counted separately.
     let cost = |text: &str| counter.text(text) + TokenCount(1);
     let frame = cost(&words::lead_in(&["-".to_owned()]));
     let frame = counter.message(&message(Vec::new())) + frame;
@@ -161,7 +161,7 @@ fn is_shown(image: &RestoredImage) -> bool {
     image.outcome == ImageOutcome::Shown
 }
 
-/// Returns the newest images, oldest first, each with what becomes of it: the newest come first where not all fit.
+/// Returns the newest images, oldest first, each with its outcome: if not all fit, the newest are chosen first.
 fn chosen_images<'a>(
     newest: &[Found<'a>],
     budget: TokenCount,

@@ -40,7 +40,7 @@ fn number(value: &Value) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Returns how many turns the session had at the newest compaction, where that is known.
+/// Returns the number of turns in the session at the newest compaction, if it is known.
 pub(crate) fn turns_before(context: &SessionContext) -> usize {
     let details = context.compaction().and_then(|(_, it)| it.details.as_ref());
     details.map_or(0, |details| {
@@ -48,8 +48,8 @@ pub(crate) fn turns_before(context: &SessionContext) -> usize {
     })
 }
 
-/// Returns the message as a summarizer reads it: in the place of what was brought back a list of paths. `None` for all
-/// other messages.
+/// Returns the message as a summarizer reads it: a list of paths instead of restored content. `None` for all other
+/// messages.
 pub(crate) fn references(message: &AgentMessage) -> Option<Arc<AgentMessage>> {
     let AgentMessage::Custom(custom) = message else {
         return None;

@@ -27,7 +27,7 @@ const COMPARED: usize = 200;
 const MOST_LINES: usize = 40;
 const MOST_BYTES: usize = 2000;
 
-/// Returns the lines that went and came, or `None` where they are many.
+/// Returns the removed and added lines, or `None` if they are many.
 fn short_diff(before: &str, after: &str) -> Option<String> {
     let old: Vec<&str> = before.split('\n').collect();
     let new: Vec<&str> = after.split('\n').collect();

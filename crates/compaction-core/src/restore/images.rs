@@ -1,4 +1,4 @@
-//! The newest images of a context: pasted by users, given by tools, brought back before.
+//! The newest images of a context: pasted by users, returned by tools, restored before.
 
 use session_model::{
     AgentMessage, Block, CallEvent, Content, EntryId, ImageBlock, SessionContext, answered_calls,
@@ -18,7 +18,7 @@ const TOOL_CHARS: usize = 80;
 /// The most bytes of one image that are sent, as base64: what the strictest provider takes.
 const IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
-/// An image and where it comes from.
+/// An image and its origin.
 #[derive(Clone)]
 pub(super) struct Found<'a> {
     pub image: &'a ImageBlock,
@@ -101,7 +101,7 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
     (found, turns)
 }
 
-/// Returns whether an image has more bytes than are sent.
+/// Returns true if an image has more bytes than are sent.
 pub(super) fn is_too_large(image: &ImageBlock) -> bool {
     image.data.len() > IMAGE_BYTES
 }

@@ -57,7 +57,7 @@ pub enum FileState {
 pub struct DiskFile {
     /// The agent's use of it.
     pub touched: TouchedFile,
-    /// The path to show: relative to the workspace where it can be.
+    /// The path to show: relative to the workspace if it can be.
     pub shown: String,
     /// The state on disk.
     pub state: FileState,
@@ -82,7 +82,7 @@ pub enum Freshness {
     Unchanged,
     /// It is another one now.
     Changed,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
     /// It is not known.
     Unknown,
@@ -120,7 +120,7 @@ impl Outcome {
     }
 }
 
-/// A file and what becomes of it.
+/// A file and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredFile {
@@ -136,7 +136,7 @@ pub struct RestoredFile {
     pub entry_id: EntryId,
     /// Tokens of its block; zero for what is not embedded.
     pub tokens: TokenCount,
-    /// The hash of what the agent has seen of it by then, where that is known; see [`content_hash`].
+    /// The hash of the content that the agent saw last, if it is known; see [`content_hash`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seen: Option<String>,
 }
@@ -175,7 +175,7 @@ pub struct RestoredImage {
 /// The restored content.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Restored {
-    /// The content of the one message; `None` where nothing comes back.
+    /// The content of the one message; `None` if nothing is restored.
     pub content: Option<Content>,
     /// The files touched last, newest first.
     pub files: Vec<RestoredFile>,
@@ -204,7 +204,7 @@ impl Restored {
         images.filter(|image| image.outcome == ImageOutcome::Shown)
     }
 
-    /// Returns what of it goes into the hash of a plan.
+    /// Returns the parts of it that are in the hash of a plan.
     pub(crate) fn parts(&self) -> Vec<String> {
         let blocks = self.content.iter().flat_map(Content::blocks);
         let parts = blocks.map(|block| match block {
@@ -215,7 +215,7 @@ impl Restored {
         parts.chain(self.failed.clone()).collect()
     }
 
-    /// Returns what the details of a compaction say of it.
+    /// Returns its description for the details of a compaction.
     pub(crate) fn details(&self) -> Value {
         json!({
             "files": self.files,
@@ -226,7 +226,7 @@ impl Restored {
         })
     }
 
-    /// Returns what the details of the message that brings it back say.
+    /// Returns its description for the details of the message that restores it.
     pub(crate) fn message_details(&self) -> Value {
         json!({ "files": self.files, "images": self.images })
     }

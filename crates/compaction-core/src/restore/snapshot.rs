@@ -1,8 +1,8 @@
 //! The snapshot in an answer, without the scratchpad around it.
 //!
-//! The snapshot is looked for first, so that a tag of the scratchpad that is quoted in it survives. A scratchpad may
-//! quote the snapshot's tags in turn, hold others, or lack its end. Where it is not clear what belongs to which, text
-//! is rather lost than a scratchpad taken for a summary: an answer of which nothing is left is asked for once more.
+//! The snapshot is searched for first, so that a tag of the scratchpad that is quoted in it survives. A scratchpad may
+//! quote the snapshot's tags in turn, contain others, or lack its end. If the structure is ambiguous, text is rather
+//! lost than a scratchpad taken for a summary: an answer without remaining text is requested once more.
 
 use std::borrow::Cow;
 
@@ -39,8 +39,8 @@ struct Scan<'a> {
     ends: Vec<Option<usize>>,
 }
 
-/// Returns the snapshot of an answer, or all of an answer that has none, without scratchpads; empty where nothing but
-/// those is there.
+/// Returns the snapshot of an answer, or all of an answer that has none, without scratchpads; empty if there is nothing
+/// else.
 pub(crate) fn snapshot_of(answer: &str) -> Cow<'_, str> {
     let scan = Scan::new(answer);
     let found = match scan.snapshot() {
@@ -133,8 +133,8 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// Returns where the snapshot ends that opens at `open`, in bytes: at the tag that balances it, unless another one
-    /// that nothing opens follows outside of scratchpads; at the end of the text where none does.
+    /// Returns the offset at which the snapshot ends that opens at `open`, in bytes: at the tag that balances it,
+    /// unless another unbalanced one follows outside of scratchpads; at the end of the text if none does.
     fn snapshot_end(&self, open: usize) -> usize {
         let mut end = None;
         let mut depth = 0_usize;

@@ -10,8 +10,8 @@ use crate::serialize::escape;
 /// The longest path that is shown, in characters.
 const PATH_CHARS: usize = 400;
 
-/// Returns a text of a stranger on one line: control characters and what turns or hides others are taken out, frames
-/// of ours cannot be imitated, and of a long one the beginning stays.
+/// Returns an untrusted text on one line: control characters and characters that turn or hide others are removed, our
+/// frames cannot be imitated, and a long text is cut.
 pub(super) fn one_line(text: &str, chars: usize) -> String {
     let misleads = |character: char| {
         character.is_control()
@@ -75,7 +75,7 @@ pub(super) fn file(path: &str, freshness: Freshness, text: &str, diff: Option<&s
     })
 }
 
-/// Returns what says where an image comes from; the name of the tool was cleaned.
+/// Returns the description of an image's origin; the name of the tool was cleaned.
 pub(super) fn image(turn: usize, tool: Option<&str>, arguments: Option<&str>) -> String {
     #[derive(Template)]
     #[template(path = "restored-image.md")]
@@ -91,7 +91,7 @@ pub(super) fn image(turn: usize, tool: Option<&str>, arguments: Option<&str>) ->
     })
 }
 
-/// Returns what a summarizer reads in the place of what was brought back before.
+/// Returns the text for a summarizer that replaces content restored before.
 pub(super) fn brought_back_before(paths: &[String]) -> String {
     #[derive(Template)]
     #[template(path = "restored-before.md")]

@@ -8,7 +8,7 @@ use session_model::json;
 const OUTLINED: usize = 120;
 
 /// Returns the outline of a file that was read and exceeds the limit: its first lines, and of the others those that
-/// define something or head a section. Nothing where that is as long, or there are no such lines.
+/// define something or head a section. `None` if the outline is not shorter, or there are no such lines.
 pub(super) fn outline(tool: &str, text: &str, limit: usize) -> Option<String> {
     const OPENS: [&str; 24] = [
         "fn ",

@@ -17,7 +17,7 @@ pub enum Strategy {
     Handoff,
     /// A summary of everything, then restored files and images.
     Restore,
-    /// Only old tool output goes; no summary.
+    /// Only old tool output is removed; no summary.
     PruneOnly,
     /// Like `context-full`, with an extractive summary.
     Extractive,
@@ -158,7 +158,7 @@ pub enum Serialization {
     /// `[User]: ...`, `[Assistant]: ...` (the pi family).
     #[default]
     Labels,
-    /// `[USER]`, `[ASSISTANT]`, `[TOOL_RESULT]` on lines of their own, parted by dividers (seed 001).
+    /// `[USER]`, `[ASSISTANT]`, `[TOOL_RESULT]` on lines of their own, separated by dividers (seed 001).
     RoleMarkers,
 }
 

@@ -32,7 +32,8 @@ pub struct CompactionSettings {
     /// Tokens kept free for the answer; unset: 16384. At least 15% and at most half of the window.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub reserve_tokens: Option<TokenCount>,
-    /// Tokens of recent entries that stay verbatim; with system prompt and tools at most half the threshold, or a quarter of what these leave.
+    /// Tokens of recent entries that stay verbatim; with system prompt and tools at most half the threshold, or a
+    /// quarter of what these leave.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub keep_recent_tokens: TokenCount,
     /// Compact at this percentage of the window, if positive.
@@ -154,7 +155,7 @@ pub const DEFAULT_RESERVE: TokenCount = TokenCount(16_384);
 pub struct InvalidSetting {
     /// The key, for example `compaction.thresholdPercent`.
     pub key: &'static str,
-    /// The value that was given.
+    /// The given value.
     pub value: String,
     /// The allowed values.
     pub allowed: &'static str,

@@ -28,12 +28,12 @@ pub enum HookAnswer {
     Compacting(CompactingResult),
     /// To `session_before_tree`.
     BeforeTree(BeforeTreeResult),
-    /// To the points where nothing is expected.
+    /// The answer at points that expect none.
     Told,
 }
 
 impl HookAnswer {
-    /// Returns the answer of a hook that has nothing to say.
+    /// Returns the answer of a hook without an effect.
     pub fn nothing(point: HookPoint) -> Self {
         match point {
             HookPoint::BeforePrompt => Self::BeforePrompt(BeforePromptResult::default()),
@@ -51,7 +51,7 @@ impl HookAnswer {
         }
     }
 
-    /// Returns the answer that keeps what is about to happen from happening; where nothing can, nothing.
+    /// Returns the answer that blocks the action; an answer without an effect if the point cannot block.
     pub(super) fn blocked(point: HookPoint, reason: Option<String>) -> Self {
         match Self::nothing(point) {
             Self::ToolCall(_) => Self::ToolCall(ToolCallResult::Block { reason }),
@@ -111,7 +111,7 @@ impl HookAnswer {
 /// The most context that one answer may bring, in bytes: more would take the room of the conversation.
 pub(crate) const MOST_CONTEXT: usize = 32 * 1024;
 
-/// Reads the texts that the model is to read; those that say nothing are left out.
+/// Reads texts for the model; empty ones are left out.
 fn context(members: &mut Members) -> Result<Vec<String>, HookError> {
     let mut texts = members.texts("context")?;
     texts.retain(|text| !text.trim().is_empty());
@@ -238,7 +238,7 @@ fn refused(what: &str, reason: Option<&str>) -> String {
     }
 }
 
-/// Returns in words what is added; none where nothing is.
+/// Describes the additions; `None` if there are none.
 fn added(context: &[String], prompt: Option<&str>, data: &Map<String, Value>) -> Option<String> {
     let mut parts = Vec::new();
     if prompt.is_some() {

@@ -80,7 +80,7 @@ impl Members {
         }
     }
 
-    /// Returns a text that must be there and say something.
+    /// Returns a required text that must not be empty.
     pub(super) fn needed_text(&mut self, name: &'static str) -> Result<String, HookError> {
         match self.text(name)? {
             Some(text) if !text.trim().is_empty() => Ok(text),
@@ -110,12 +110,12 @@ impl Members {
         }
     }
 
-    /// Returns whether a member is true; it is false unless it is there.
+    /// Returns true if a member is true; it is false unless it is there.
     pub(super) fn flag(&mut self, name: &'static str) -> Result<bool, HookError> {
         self.flag_or(name, false)
     }
 
-    /// Returns whether a member is true, or `unless` where it is not there.
+    /// Returns true if a member is true, or `unless` if it is missing.
     pub(super) fn flag_or(&mut self, name: &'static str, unless: bool) -> Result<bool, HookError> {
         match self.take(name)? {
             None => Ok(unless),

@@ -39,7 +39,7 @@ pub enum OnFailure {
     /// The failure is reported, and the action continues.
     #[default]
     Continue,
-    /// The action is blocked, where a hook can block it ([`HookPoint::can_block`]): for hooks that guard.
+    /// The action is blocked, if a hook can block it ([`HookPoint::can_block`]): for hooks that guard.
     Block,
 }
 
@@ -52,13 +52,13 @@ impl Matcher {
     /// Returns the matcher of a regular expression.
     ///
     /// # Errors
-    /// What is wrong with the expression, by itself or as one for a whole text.
+    /// The regular expression is invalid, by itself or as a pattern for a whole text.
     pub fn new(pattern: &str) -> Result<Self, regex::Error> {
         Regex::new(pattern)?;
         Regex::new(&format!(r"\A(?:{pattern})\z")).map(Self)
     }
 
-    /// Returns whether the expression matches the whole `subject`.
+    /// Returns true if the expression matches the whole `subject`.
     pub fn matches(&self, subject: &str) -> bool {
         self.0.is_match(subject)
     }
@@ -82,7 +82,7 @@ pub struct CommandHook {
     /// The pattern that the subject of an event must match: the tool's name, the reason of a compaction; by default
     /// every subject matches.
     pub matcher: Option<Matcher>,
-    /// The folder whose sessions it is for; all sessions unless given.
+    /// The folder for whose sessions it runs; by default all sessions.
     pub folder: Option<PathBuf>,
     /// Environment variables that it does not get, in addition to those with the name of a secret.
     pub secret_variables: Vec<String>,
@@ -126,12 +126,12 @@ pub enum InvalidHook {
     /// There is nothing to run.
     #[error("command is empty; name a program")]
     NoCommand,
-    /// Its program would be looked for in the folder that is worked in.
+    /// Its program would be searched for in the working folder.
     #[error(
         "command names {0}, which would be another program in every folder; write its path from the root on"
     )]
     Relative(String),
-    /// It has a pattern, and a point where there is nothing to match.
+    /// It has a pattern, and a point without a subject.
     #[error("matches has nothing to match at {0}; name that point in a hook without matches")]
     NothingToMatch(HookPoint),
     /// It blocks when it fails, and no point of it can block.
@@ -148,7 +148,7 @@ fn blocking_points() -> String {
     points.map(HookPoint::name).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns whether a program is named by a path that depends on where it is run; a bare name is looked up.
+/// Returns true if the path of a program depends on the working folder; a bare name is looked up in `PATH`.
 fn is_relative(program: &str) -> bool {
     let path = std::path::Path::new(program);
     path.components().count() > 1 && !path.is_absolute()
@@ -173,7 +173,7 @@ impl CommandHook {
     /// Looks for what would keep the hook from ever working.
     ///
     /// # Errors
-    /// The first thing that is wrong with it.
+    /// The first error.
     pub fn check(&self) -> Result<(), InvalidHook> {
         let empty = match &self.command {
             HookCommand::Shell(line) => line.trim().is_empty(),
@@ -204,7 +204,7 @@ impl CommandHook {
         }
     }
 
-    /// Returns whether the hook is for this event in this session: by its points, its pattern and its folder.
+    /// Returns true if the hook is for this event in this session: by its points, its pattern and its folder.
     pub fn applies(&self, event: &HookEvent<'_>, context: &HookContext) -> bool {
         let matches = match (&self.matcher, event.subject()) {
             (None, _) => true,
@@ -219,8 +219,7 @@ impl CommandHook {
                 .is_none_or(|folder| real(&context.cwd).starts_with(real(folder)))
     }
 
-    /// Runs the hook, whether or not it is for this event. Nothing of it is left when it is done, nor when the
-    /// future is dropped.
+    /// Runs the hook, for any event. No process of it remains when it is done, or when the future is dropped.
     pub async fn run(&self, event: &HookEvent<'_>, context: &HookContext) -> CommandRun {
         let document = event.document(context);
         let document = match &self.cleaner {
@@ -345,7 +344,7 @@ impl Hook for CommandHook {
     }
 }
 
-/// Returns what to say of an answer to another question, which the reading of answers rules out.
+/// Returns the error for an answer to another point, which the parser of answers rules out.
 fn mistaken(answer: &HookAnswer) -> HookError {
     HookError(format!("the answer is to something else: {answer}"))
 }

@@ -1,4 +1,4 @@
-//! Running a command hook: a group of processes, what goes in, what comes out, and what ends it.
+//! Runs a command hook: the group of processes, input, output, and limits.
 
 use std::path::Path;
 use std::pin::pin;
@@ -57,7 +57,7 @@ impl CommandRun {
 
 /// The output that was read from a run.
 #[derive(Default)]
-struct Heard {
+struct ReadOutput {
     output: Vec<u8>,
     errors: Vec<u8>,
 }
@@ -69,13 +69,13 @@ pub(super) async fn run(
     context: &HookContext,
 ) -> CommandRun {
     let started = Instant::now();
-    let mut heard = Heard::default();
+    let mut read = ReadOutput::default();
     let end = match context.cancel.is_cancelled() {
         true => CommandEnd::Cancelled,
-        false => execute(hook, (event, document), context, &mut heard).await,
+        false => execute(hook, (event, document), context, &mut read).await,
     };
-    let stderr = without_controls(&String::from_utf8_lossy(&heard.errors));
-    let outcome = match outcome(&end, event, &heard.output, &stderr) {
+    let stderr = without_controls(&String::from_utf8_lossy(&read.errors));
+    let outcome = match outcome(&end, event, &read.output, &stderr) {
         Err(error) if hook.on_failure == OnFailure::Block && event.point().can_block() => Ok(
             HookAnswer::blocked(event.point(), Some(format!("the hook failed: {error}"))),
         ),
@@ -83,7 +83,7 @@ pub(super) async fn run(
     };
     CommandRun {
         end,
-        stdout: heard.output,
+        stdout: read.output,
         stderr,
         duration: started.elapsed(),
         outcome,
@@ -94,7 +94,7 @@ async fn execute(
     hook: &CommandHook,
     (event, document): (&HookEvent<'_>, String),
     context: &HookContext,
-    heard: &mut Heard,
+    read: &mut ReadOutput,
 ) -> CommandEnd {
     let (running, pipes) = match start(hook, event, context) {
         Ok(started) => started,
@@ -109,7 +109,7 @@ async fn execute(
     let mut streams = Streams {
         output: &mut output,
         errors: &mut errors,
-        heard,
+        read,
     };
     let end = {
         let writing = write(input, document);
@@ -185,13 +185,13 @@ fn shell(line: &str) -> (Command, &'static str) {
     (command, "cmd")
 }
 
-/// Writes what the hook reads. One that reads nothing of it, or not all, makes no mistake.
+/// Writes the document to the hook. A hook need not read all of it.
 async fn write(mut input: ChildStdin, document: String) {
     let _ = input.write_all(document.as_bytes()).await;
     let _ = input.shutdown().await;
 }
 
-/// Returns what ended the hook, or nothing when it ended by itself.
+/// Returns why the hook was ended, or nothing when it ended by itself.
 async fn watch(
     running: &mut Running,
     writing: impl Future<Output = ()>,
@@ -223,7 +223,7 @@ async fn watch(
 struct Streams<'a> {
     output: &'a mut ChildStdout,
     errors: &'a mut ChildStderr,
-    heard: &'a mut Heard,
+    read: &'a mut ReadOutput,
 }
 
 /// The outcome of reading.
@@ -246,8 +246,8 @@ impl Streams<'_> {
     /// Reads both streams until every process has closed them, or until a limit is exceeded. It can be dropped and
     /// called again: nothing is lost.
     async fn read(&mut self) -> Read {
-        let mut errors = pin!(read_errors(self.errors, &mut self.heard.errors));
-        let mut output = pin!(read_output(self.output, &mut self.heard.output));
+        let mut errors = pin!(read_errors(self.errors, &mut self.read.errors));
+        let mut output = pin!(read_output(self.output, &mut self.read.output));
         let (mut said, mut complained) = (false, false);
         while !(said && complained) {
             tokio::select! {
@@ -295,7 +295,7 @@ async fn next<'a>(from: &mut (impl AsyncRead + Unpin), block: &'a mut [u8]) -> O
     }
 }
 
-/// Returns what a run comes to.
+/// Returns the outcome of a run.
 fn outcome(
     end: &CommandEnd,
     event: &HookEvent<'_>,
@@ -320,8 +320,7 @@ fn outcome(
     }
 }
 
-/// Returns a text as people may read it: no white space around it, no control characters, not too long;
-/// nothing where nothing is left.
+/// Returns a text for people: trimmed, without control characters, cut if long; `None` if it is empty.
 pub(super) fn reason(text: &str) -> Option<String> {
     let text = without_controls(text.trim());
     let end = text.char_indices().nth(REASON);

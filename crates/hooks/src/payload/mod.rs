@@ -51,7 +51,7 @@ impl<'a> HookEvent<'a> {
         }
     }
 
-    /// Returns what a matcher is held against; none where the point has no such thing. Its name is
+    /// Returns the subject that a matcher is compared with; `None` for points without one. Its name is
     /// [`HookPoint::subject`].
     pub fn subject(&self) -> Option<&'a str> {
         match self {
@@ -71,8 +71,8 @@ impl<'a> HookEvent<'a> {
         }
     }
 
-    /// Returns what the point says by itself, as a JSON object; keys are snake_case, entries and messages have
-    /// the form of session files.
+    /// Returns the point's own payload as a JSON object; keys are snake_case, entries and messages have the form of
+    /// session files.
     pub fn payload(&self) -> Value {
         serde_json::to_value(Payload::of(self)).unwrap_or_default()
     }

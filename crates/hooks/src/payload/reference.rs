@@ -27,7 +27,7 @@ pub fn common_members() -> Value {
     schema_of::<Document<'_>>()
 }
 
-/// Returns what is said of each point, in the order of a session's life.
+/// Returns the documentation of each point, in the order of a session's life.
 pub fn points() -> Vec<PointReference> {
     let session = SampleSession::default();
     let samples = session.samples().ok();

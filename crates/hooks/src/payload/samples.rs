@@ -112,7 +112,7 @@ pub struct Samples<'a> {
 }
 
 impl Samples<'_> {
-    /// Returns the event of a point; none only where the examples lack one.
+    /// Returns the event of a point; `None` only if the examples lack one.
     pub fn event(&self, point: HookPoint) -> Option<HookEvent<'_>> {
         let session = self.session;
         match point {

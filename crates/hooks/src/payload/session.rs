@@ -97,7 +97,7 @@ fn serialized(message: &AgentMessage) -> Option<Value> {
     });
     let mut entry = RawJson::parse(&line).ok()?.to_value();
     let mut message = entry.get_mut("message")?.take();
-    // A message without a time of its own has got the one of the entry.
+    // A message without a time has the time of the entry.
     if message["timestamp"] == json!(NO_TIME.as_millis())
         && let Some(members) = message.as_object_mut()
     {

@@ -4,8 +4,7 @@ use serde_json::{Map, Value};
 
 use super::page;
 
-/// The deepest nesting that is looked at; providers nest up to five levels (OpenRouter: error, metadata,
-/// raw, error).
+/// The depth limit of nested errors; providers nest up to five levels (OpenRouter: error, metadata, raw, error).
 const DEEPEST: usize = 8;
 
 /// The most texts that are kept.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use http::HeaderMap;
 
-/// The longest wait that is believed. Azure asks for a day
-/// (<https://github.com/jasonacox/TinyLLM/issues/17>), and a wrong clock for years.
+/// The longest accepted delay. Azure asks for a day (<https://github.com/jasonacox/TinyLLM/issues/17>), and a wrong
+/// clock for years.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 /// The headers with the id of a request: those of the services first, then those of gateways and proxies.
@@ -22,7 +22,7 @@ const IDS: [&str; 10] = [
     "cf-ray",
 ];
 
-/// Returns how long the service asks to wait, at most one hour; `now_unix` is the time in seconds.
+/// Returns the delay that the service asks for, at most one hour; `now_unix` is the time in seconds.
 ///
 /// In this order: `retry-after-ms` (OpenAI, Azure); `retry-after` in seconds, also with decimals, or as a
 /// date (RFC 9110, 10.2.3); and with status 429 `x-ratelimit-reset-requests` and `-tokens`, durations as Go

@@ -1,14 +1,14 @@
 //! Classifies the failed response of a service.
 //!
-//! Services agree on little: one says an overflow with a code, another with a sentence, a third with status
-//! 200. The body is read leniently, whatever its form, and then the most certain sign decides, in this order:
-//! one request above what a minute allows; the account cannot pay; so much in so much time; a code for an overflow;
-//! thinking, images and other limits that read like an overflow; sentences for an overflow; credentials; bytes; time;
-//! a failure of theirs; a failure of ours.
+//! Services agree on little: one reports an overflow with a code, another with a sentence, a third with status 200. The
+//! body is parsed leniently, in any form, and then the most certain sign decides, in this order: one request above the
+//! limit of a minute; the account cannot pay; a rate limit; a code for an overflow; thinking, images and other limits
+//! that read like an overflow; sentences for an overflow; credentials; bytes; time; a failure of the service; a failure
+//! of the request.
 //!
-//! So a rate limit is an overflow only where waiting never helps, though it asks for a shorter prompt, and status 413
-//! is one only where the text speaks of tokens. A server's own failure (500, 502 and the like) is
-//! [`ProviderErrorKind::Overloaded`], because to the caller it is the same: come back later.
+//! So a rate limit is an overflow only if waiting never helps, although it asks for a shorter prompt, and status 413 is
+//! one only if the text mentions tokens. A server's own failure (500, 502 and the like) is
+//! [`ProviderErrorKind::Overloaded`], because the caller has to do the same: try again later.
 //!
 //! `tests/data/errors.json` has the real bodies that the rules come from.
 
@@ -33,7 +33,7 @@ pub struct Classified {
     pub kind: ProviderErrorKind,
     /// The service's message, on one line, without markup and keys, at most 2000 characters.
     pub message: String,
-    /// The service's own code, in lower case, where it has one.
+    /// The service's own code, in lower case, if it has one.
     pub code: Option<String>,
     /// The delay that the text asks for, at most one hour: `Please try again in 6.3s`. A header with a delay is better;
     /// see [`retry_after`].
@@ -47,9 +47,8 @@ pub struct Classified {
 /// Returns the kind of failure of a `status` and `body`. `status` is `None` for an error inside a stream. The body may
 /// be JSON in any provider's form, an HTML page, plain text or empty.
 ///
-/// An error inside a stream, or with a good status, that nothing is known of is
-/// [`ProviderErrorKind::Overloaded`], because the request had been accepted; what has not even the form of an
-/// error is [`ProviderErrorKind::Malformed`].
+/// An unknown error inside a stream, or with a success status, is [`ProviderErrorKind::Overloaded`], because the
+/// request had been accepted; a body that does not have the form of an error is [`ProviderErrorKind::Malformed`].
 ///
 /// ```
 /// use llm_providers::{ProviderErrorKind, classify};
@@ -175,7 +174,7 @@ fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorK
     }
 }
 
-/// Returns whether one request alone is above a rate limit: `Limit 30000, Requested 61234`.
+/// Returns true if one request alone is above a rate limit: `Limit 30000, Requested 61234`.
 fn exceeds_rate(text: &str) -> bool {
     let first = |word| amounts(text, word).next();
     let (limit, requested) = (first("limit"), first("requested"));
@@ -185,7 +184,7 @@ fn exceeds_rate(text: &str) -> bool {
         && any(text, List::Rate)
 }
 
-/// Returns the numbers right behind a word, each with what follows it.
+/// Returns the numbers directly after a word, each with the text that follows it.
 fn amounts<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (u64, &'t str)> {
     text.match_indices(word).filter_map(|(at, found)| {
         let rest = text[at + found.len()..].trim_start_matches([' ', ':', '=', '~']);
@@ -209,8 +208,8 @@ fn access(status: Option<u16>, parsed: &ErrorBody, text: &str) -> Option<Provide
     is_auth.then_some(ProviderErrorKind::Auth)
 }
 
-/// Returns how the service itself failed. A request that is refused with 4xx did not run, so that only the
-/// statuses that say so are a failure of the service: a 400 may well speak of a field named `timeout`.
+/// Returns the failure of the service itself. A request that is refused with 4xx did not run, so only the statuses that
+/// say so are a failure of the service: a 400 may well name a field `timeout`.
 fn server(status: Option<u16>, parsed: &ErrorBody, text: &str) -> Option<ProviderErrorKind> {
     use ProviderErrorKind as Kind;
 

@@ -11,7 +11,7 @@ const TAG: usize = 2048;
 /// The longest message, in characters.
 const LONGEST: usize = 2000;
 
-/// Returns whether `body` is a page and not text or JSON.
+/// Returns true if `body` is a page and not text or JSON.
 pub(super) fn is_page(body: &str) -> bool {
     let start: String = body.trim_start().chars().take(400).collect();
     let start = start.to_ascii_lowercase();
@@ -61,7 +61,7 @@ pub(super) fn plain(text: &str) -> String {
         } else {
             out.push_str(word);
         }
-        // OpenAI repeats what it was given: `Incorrect API key provided: kk.`
+        // OpenAI quotes the key: `Incorrect API key provided: kk.`
         // (https://github.com/continuedev/continue/issues/9358).
         previous_asks = word.eq_ignore_ascii_case("provided:") && ends_with_key(&out);
     }

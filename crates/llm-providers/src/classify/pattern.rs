@@ -36,7 +36,7 @@ fn lower_into(out: &mut String, text: &str) {
     }
 }
 
-/// Returns whether `text`, normalized, has the pieces of `pattern`, which `*` separates, in their order and
+/// Returns true if `text`, normalized, has the pieces of `pattern`, which `*` separates, in their order and
 /// with at most 200 bytes between two of them.
 pub(super) fn matches(text: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('*');

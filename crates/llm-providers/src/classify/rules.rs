@@ -1,4 +1,4 @@
-//! The rows of `rules.tsv`: what services say and what it means.
+//! The rows of `rules.tsv`: phrases of services and their meaning.
 
 use std::sync::LazyLock;
 
@@ -64,7 +64,7 @@ fn rows(list: List) -> impl Iterator<Item = &'static Row> {
     ROWS.iter().filter(move |row| row.list == list)
 }
 
-/// Returns whether a pattern of the list matches `text`, normalized.
+/// Returns true if a pattern of the list matches `text`, normalized.
 pub(super) fn any(text: &str, list: List) -> bool {
     rows(list).any(|row| matches(text, row.words))
 }
@@ -76,7 +76,7 @@ pub(super) fn lookalike(text: &str) -> Option<Kind> {
         .and_then(|row| row.kind)
 }
 
-/// Returns whether one of `labels` means `kind`.
+/// Returns true if one of `labels` means `kind`.
 pub(super) fn labelled(labels: &[String], kind: Kind) -> bool {
     let mut rows = rows(List::Label).filter(|row| row.kind == Some(kind));
     rows.any(|row| labels.iter().any(|label| bare(label) == row.words))

@@ -15,7 +15,7 @@ const NO_MODEL: [&str; 6] = [
 ];
 
 impl HttpProvider {
-    /// Returns the error with the setting to change, where a wrong one is the likely cause.
+    /// Returns the error with the setting to change, if a wrong one is the likely cause.
     pub(super) fn advised(&self, mut error: ProviderError) -> ProviderError {
         let advice = match self.provider.compat.platform {
             Platform::Plain => None,

@@ -33,7 +33,7 @@ pub struct AwsCredentials {
 pub struct AwsAccess {
     /// The region, for example `eu-central-1`.
     pub region: String,
-    /// The access key that signs requests; unless given, the provider's key is sent as a bearer token.
+    /// The access key that signs requests; without one, the provider's key is sent as a bearer token.
     pub credentials: Option<AwsCredentials>,
 }
 
@@ -102,8 +102,7 @@ fn base_url(region: &str) -> String {
 }
 
 impl HttpProvider {
-    /// Returns the provider as it is asked with the credentials of an AWS account, in its region unless the settings
-    /// give an address.
+    /// Returns the provider for the credentials of an AWS account, in its region unless the settings give an address.
     #[must_use]
     pub fn with_aws(mut self, access: AwsAccess) -> Self {
         if self.provider.base_url == base_url(CATALOG_REGION) {
@@ -140,7 +139,7 @@ impl HttpProvider {
         call.send_for_frames(request).await
     }
 
-    /// Signs a request, where an access key is given.
+    /// Signs a request, if there is an access key.
     fn sign(&self, call: &Call, request: &mut reqwest::Request) -> Result<(), ProviderError> {
         let signed = self
             .aws

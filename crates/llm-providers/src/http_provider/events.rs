@@ -114,7 +114,7 @@ impl Reading {
         match error {
             WireError::Service(text) => {
                 let mut error = self.call.described(None, &text);
-                // The service said that it failed: garbage it is not.
+                // The service reported its failure, so the stream is not garbage.
                 if error.kind == ProviderErrorKind::Malformed {
                     error.kind = ProviderErrorKind::Overloaded;
                 }
@@ -142,8 +142,8 @@ impl Reading {
         }
     }
 
-    /// Returns the answer with what servers keep to themselves, that it that was cut off because it took all that it was allowed,
-    /// and takes keys out of what is stored.
+    /// Returns the answer completed with facts that servers do not report: if it used all allowed output, it was cut
+    /// off. Removes keys from the content.
     fn checked(&self, mut answer: Answer) -> Answer {
         let full = self
             .max_output

@@ -74,8 +74,8 @@ impl Pricing {
 }
 
 impl HttpProvider {
-    /// Returns the models that the provider lists at `/models`, with what it says of them; the model of this value is
-    /// of no matter.
+    /// Returns the models that the provider lists at `/models`, with their facts; the model of this value does not
+    /// matter.
     ///
     /// # Errors
     /// The [`ProviderError`] of the request; [`ProviderErrorKind::Cancelled`] once `cancel` fires.

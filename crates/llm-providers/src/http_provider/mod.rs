@@ -62,8 +62,8 @@ impl HttpProvider {
         key: Option<Secret>,
     ) -> Self {
         let mut redactor = Redactor::new(&key);
-        // Headers that the user adds may be keys as well, and services say them back in part: without the scheme
-        // before them, for example.
+        // Headers that the user adds may be keys as well, and services quote parts of them: without the scheme before
+        // them, for example.
         for (name, value) in provider.headers.iter() {
             let name = name.to_ascii_lowercase();
             if ["authorization", "cookie", "key", "token", "secret"]
@@ -193,7 +193,7 @@ impl HttpProvider {
     }
 
     /// Does the same for a turn. OpenAI lets only verified organizations see summaries of the thinking; for others the
-    /// request is sent again without asking for them, and all later ones as well.
+    /// request is repeated without them, and so are all later ones.
     async fn turn_data(
         &self,
         call: &Call,
@@ -289,7 +289,7 @@ impl Provider for HttpProvider {
             #[cfg(feature = "vertex")]
             let call = self.signed_in(call).await?;
             self.check_native(&request, &call)?;
-            // Less thinking is wanted of every model that is asked for a summary again.
+            // A repeated request for a summary uses less thinking, for every model.
             if request.reasoning != Reasoning::Off
                 && let Some(text) = self.refuses_reasoning(request.reasoning)
             {

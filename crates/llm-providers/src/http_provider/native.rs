@@ -26,8 +26,8 @@ const IMAGE: u64 = 1500;
 /// The output limit of a native compaction in the Messages protocol, in tokens.
 const MESSAGES_CAP: u64 = 16_384;
 
-/// Roughly how many tokens the JSON text of an item has: four bytes each, images aside. What does not fit after all
-/// is trimmed once more.
+/// Estimates the tokens of an item's JSON text: four bytes each, without images. If it still does not fit, it is
+/// trimmed once more.
 fn rough(text: &str) -> u64 {
     let mut bytes = text.len();
     let mut images = 0;
@@ -67,7 +67,7 @@ impl HttpProvider {
         })
     }
 
-    /// Sends the conversation, its oldest calls and outputs shortened where it exceeds the window; shortens more and
+    /// Sends the conversation, with its oldest calls and outputs shortened if it exceeds the window; shortens more and
     /// sends once more when the service still finds it too large.
     async fn by_responses(
         &self,

@@ -65,7 +65,7 @@ fn base_url(location: &str) -> String {
 }
 
 impl HttpProvider {
-    /// Returns the provider as it is asked for a project, at its location unless the settings give an address.
+    /// Returns the provider for a project, at its location unless the settings give an address.
     #[must_use]
     pub fn with_google(mut self, access: GoogleAccess) -> Self {
         if self.provider.base_url == base_url(CATALOG_LOCATION) {
@@ -91,7 +91,7 @@ impl HttpProvider {
         }
     }
 
-    /// Returns the call with a token, where the provider has no key.
+    /// Returns the call with a token, if the provider has no key.
     pub(super) async fn signed_in(&self, mut call: Call) -> Result<Call, ProviderError> {
         let Some(access) = self.google.as_ref().filter(|_| self.key.is_none()) else {
             return Ok(call);

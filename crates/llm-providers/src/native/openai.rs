@@ -14,7 +14,7 @@ pub(crate) enum NativeError {
     /// It has another form.
     #[error("the answer is no compacted history: {0}")]
     Malformed(String),
-    /// The service says, in an answer that is otherwise good, that it failed; the text is its JSON error object.
+    /// The service reports a failure inside an otherwise valid answer; the text is its JSON error object.
     #[error("the service could not compact: {0}")]
     Service(String),
     /// It has this many compaction items and not one.
@@ -51,8 +51,8 @@ pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAn
     })
 }
 
-/// Returns the compacted history of an in-band compaction: what `input`, the items that were sent, says in the
-/// words of the user and the harness, verbatim and in order, and then the one compaction item.
+/// Returns the compacted history of an in-band compaction: the messages of the user and the harness from the sent items
+/// `input`, verbatim and in order, and then the one compaction item.
 ///
 /// Answers, reasoning, calls, outputs, and earlier compaction items are left out, because the new item replaces them.
 /// No call loses its output, since both are removed.
@@ -126,8 +126,8 @@ fn retained(item: &RawJson) -> bool {
     is_message && role.is_some_and(|role| matches!(&*role, "user" | "developer" | "system"))
 }
 
-/// Returns what the compaction item says in readable words, if anything. An item that says nothing in any
-/// form is refused: with it, the whole history would be lost.
+/// Returns the readable text of the compaction item, if any. An item without any content is refused: with it, the whole
+/// history would be lost.
 fn readable(item: &RawJson) -> Result<Option<String>, NativeError> {
     let fields = Members::parse(item.get());
     let fields = fields.ok_or_else(|| NativeError::Malformed("no compaction item".to_owned()))?;

@@ -1,4 +1,4 @@
-//! Which model reads a native history, what a compaction gives, and how a conversation is made to fit.
+//! The models that read a native history, the result of a compaction, and the trimming of a conversation.
 
 use std::cell::Cell;
 

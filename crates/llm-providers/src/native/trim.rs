@@ -21,9 +21,9 @@ const NOTICE: (&str, &str) = ("[about ", " tokens left out to fit the context wi
 
 /// Returns `items` fitted into `budget_tokens`, as far as that is possible by shortening tool calls.
 ///
-/// First the outputs, the oldest first, then the arguments of the calls, the oldest first, become a notice of
-/// their size, until the rest fits. No item is removed, so calls and outputs stay paired. Messages, reasoning,
-/// and the newest call with its output are never touched. When it fits, nothing is changed.
+/// First the outputs, the oldest first, then the arguments of the calls, the oldest first, are replaced by a notice of
+/// their size, until the rest fits. No item is removed, so calls and outputs stay paired. Messages, reasoning, and the
+/// newest call with its output are never changed. When all fits, nothing is changed.
 ///
 /// `count` measures the JSON text of an item in tokens; it is called once for every item and once for every item that
 /// is rewritten, so the work is linear in the items.
@@ -66,7 +66,7 @@ struct Trimming<'a> {
 }
 
 impl Trimming<'_> {
-    /// Shortens the item at `place` where that makes it smaller, and returns by how many tokens.
+    /// Shortens the item at `place` if that makes it smaller, and returns the number of saved tokens.
     fn shorten(&mut self, place: usize) -> u64 {
         let size = self.sizes[place];
         let Some(shorter) = shortened(&self.items[place], size) else {
@@ -83,7 +83,7 @@ impl Trimming<'_> {
     }
 }
 
-/// Returns the item with a notice in the place of its output or arguments, or `None` when it has none to shorten.
+/// Returns the item with a notice instead of its output or arguments, or `None` when it has none to shorten.
 fn shortened(item: &RawJson, size: u64) -> Option<RawJson> {
     let fields = Members::parse(item.get())?;
     let kind = fields.text("type")?;

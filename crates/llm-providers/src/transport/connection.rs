@@ -77,7 +77,7 @@ pub(super) fn cannot_set_up(error: reqwest::Error) -> ProviderError {
     ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
 }
 
-/// Returns the innermost reasons of an error, which say most.
+/// Returns the innermost causes of an error, which are the most specific.
 fn causes(error: &dyn std::error::Error) -> String {
     let mut texts: Vec<String> = Vec::new();
     let mut next = Some(error);

@@ -24,7 +24,7 @@ impl Call {
         let accept = HeaderValue::from_static("text/event-stream");
         let request = self.post(url, headers, accept, body)?;
         let answer = self.send(request, Expect::Events).await?;
-        // A last event without the empty line behind it counts too.
+        // A last event without the empty line after it counts too.
         let end = futures_util::stream::iter([Ok(Bytes::from_static(b"\n\n"))]);
         let mut left = self.http.settings.answer_limit;
         let events = SseByteStream::new(answer.chain(end)).filter_map(move |event| {

@@ -1,5 +1,5 @@
-//! The one HTTP layer: everything that goes out and comes in passes here, so that timeouts, limits,
-//! cancellation, status, headers, request id and body are handled once, whichever client asks.
+//! The HTTP layer of all clients, so that timeouts, limits, cancellation, status, headers, request id and body are
+//! handled in one module.
 
 mod body;
 mod connection;
@@ -63,8 +63,8 @@ const ERROR_LIMIT: usize = 64 << 10;
 /// A client for HTTP, shared by all providers of a program. Cheap to clone.
 ///
 /// Proxies come from the usual environment variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`; none for
-/// servers on this machine), certificates from the system, or from what `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
-/// Redirects are not followed: a key goes to the host that was named, and to no other.
+/// servers on this machine), certificates from the system, or from `SSL_CERT_FILE` and `SSL_CERT_DIR`. Redirects are
+/// not followed: a key is sent only to the configured host.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     clients: Arc<Clients>,
@@ -98,7 +98,7 @@ impl HttpClient {
     /// [`ProviderErrorKind::InvalidRequest`] for a bundle that is none. Proxy settings of the environment that cannot
     /// be used are an error of the first request.
     pub fn trusting(settings: HttpSettings, bundle: &[u8]) -> Result<Self, ProviderError> {
-        // A program that has chosen a provider of its own keeps it.
+        // A crypto provider that the program has chosen is kept.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let more = reqwest::Certificate::from_pem_bundle(bundle).map_err(cannot_set_up)?;
         if more.is_empty() && !bundle.is_empty() {
@@ -153,7 +153,7 @@ impl HttpClient {
         Ok(slot.get_or_init(|| client))
     }
 
-    /// Returns how many requests have gone out, by this client and its clones.
+    /// Returns the number of requests sent by this client and its clones.
     pub fn requests_sent(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }
@@ -267,7 +267,7 @@ impl Call {
                 None => Ok(as_event(&body)),
             };
         }
-        // An error in the middle of an error's body does not hide what was said so far.
+        // If an error's body breaks off, its beginning is still reported.
         match broke {
             Some(error) if body.is_empty() || error.kind == ProviderErrorKind::Cancelled => {
                 Err(facts.complete(error))

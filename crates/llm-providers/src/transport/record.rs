@@ -15,7 +15,7 @@ use crate::secret::{REMOVED, Redactor};
 /// The most that is kept of one body, in bytes.
 const BODY_LIMIT: usize = 8 << 20;
 
-/// Writes one JSON line per exchange: the request, the head and body of the answer, and what went wrong.
+/// Writes one JSON line per exchange: the request, the head and body of the answer, and the error.
 #[derive(Clone)]
 pub struct Recorder {
     out: Arc<Mutex<Box<dyn Write + Send>>>,

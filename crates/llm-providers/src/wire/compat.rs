@@ -55,11 +55,11 @@ pub enum ReasoningField {
     ReasoningEffort,
     /// `reasoning: {effort: "low"}` (OpenRouter).
     ReasoningObject,
-    /// `reasoning: {enabled: true}`, and `reasoning_effort` where a model takes several (Together).
+    /// `reasoning: {enabled: true}`, and `reasoning_effort` for models that take several (Together).
     ReasoningEnabled,
-    /// `thinking: {type: "enabled"}`, and `reasoning_effort` where a model takes several (DeepSeek, z.ai).
+    /// `thinking: {type: "enabled"}`, and `reasoning_effort` for models that take several (DeepSeek, z.ai).
     Thinking,
-    /// `enable_thinking: true`, and `reasoning_effort` where a model takes several (Qwen).
+    /// `enable_thinking: true`, and `reasoning_effort` for models that take several (Qwen).
     EnableThinking,
 }
 
@@ -91,7 +91,7 @@ macro_rules! compat {
         }
 
         impl CompatOverride {
-            /// Puts what is said here in place of what `compat` says.
+            /// Replaces the members of `compat` that are set here.
             pub fn apply(&self, compat: &mut ProviderCompat) {
                 $(compat.$field = self.$field.unwrap_or(compat.$field);)+
             }

@@ -1,4 +1,4 @@
-//! Converse of Amazon Bedrock, which all its models speak: the blocks of Anthropic Messages by other names.
+//! Converse of Amazon Bedrock, which all its models support: the blocks of Anthropic Messages by other names.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::request::{Request, ToolChoice};
 use crate::wire::parts::{max_output, text};
 use crate::wire::{Decode, Target, WireError, messages};
 
-/// Returns the JSON body that asks `target` for a streamed answer to `request`.
+/// Returns the JSON body of `request` for a streamed answer of `target`.
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     let plain = messages::encode(request, target).to_value();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -55,7 +55,7 @@ fn called(messages: &Value) -> impl Iterator<Item = &str> {
     names.collect::<BTreeSet<_>>().into_iter()
 }
 
-/// Returns a tool of Messages as Converse writes it. A description, where there is one, must not be empty.
+/// Returns a tool of Messages in the form of Converse. A description must not be empty.
 fn spec(tool: &Value) -> Value {
     let schema = match &tool["input_schema"] {
         Value::Null => json!({"type": "object"}),
@@ -68,8 +68,8 @@ fn spec(tool: &Value) -> Value {
     json!({"toolSpec": spec})
 }
 
-/// Returns blocks of Messages as Converse writes them, where the mark for the cache is a block after the one that it
-/// marks. None follows the tools, and none says for how long: Nova takes neither.
+/// Returns blocks of Messages in the form of Converse, in which a cache mark is a block after the marked one. No mark
+/// follows the tools, and none has a lifetime: Nova accepts neither.
 fn blocks(list: &Value) -> Vec<Value> {
     let list = list.as_array().into_iter().flatten();
     let pairs = list.filter_map(|block| {

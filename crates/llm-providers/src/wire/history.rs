@@ -1,4 +1,4 @@
-//! Message history on its way to another provider: what is kept, what is said differently.
+//! Converts the message history for another provider: parts that are kept, and parts that are rewritten.
 //!
 //! A signature is sent only to the provider, protocol and model that made it. A tool call id is written in the form
 //! that the provider accepts, the same for a call and its result.
@@ -9,7 +9,7 @@ use session_model::AssistantMessage;
 
 use crate::wire::Target;
 
-/// Returns true when `message` came from the very model that is asked now, so that its signatures mean something.
+/// Returns true when `message` is from the model of the target, so that its signatures are valid.
 pub(crate) fn same_origin(message: &AssistantMessage, target: &Target<'_>) -> bool {
     message.provider == target.provider
         && message.api == target.wire.api()
@@ -25,9 +25,8 @@ pub(crate) enum IdForm {
     Nine,
 }
 
-/// The ids of calls and results as one request has them. Different ids stay different, equal ones equal, and the same
-/// history gives the same ids. An id that a later answer uses again becomes another one there, because no provider
-/// expects it twice.
+/// The ids of calls and results in one request. Different ids stay different, equal ones equal, and the same history
+/// gives the same ids. An id that a later answer reuses gets a new one there, because no provider expects it twice.
 #[derive(Debug)]
 pub(crate) struct SentIds {
     form: IdForm,

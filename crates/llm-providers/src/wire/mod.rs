@@ -104,8 +104,8 @@ pub(crate) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Returns whether the model takes a level for its thinking, not a budget. Of models that nothing is known of, it
-    /// is assumed: new ones do.
+    /// Returns true if the model takes a level of thinking instead of a budget. This is assumed of unknown models: new
+    /// ones do.
     pub fn thinks_by_level(&self) -> bool {
         self.capabilities.adaptive_thinking || !self.known
     }
@@ -114,13 +114,13 @@ impl Target<'_> {
 /// Data that a decoder cannot turn into events.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WireError {
-    /// The service says, in the middle of the stream, that it failed; the text is its JSON error object.
+    /// The service reports, in the middle of the stream, that it failed; the text is its JSON error object.
     Service(String),
     /// The data is not an answer in this protocol's form.
     Malformed(String),
     /// The stream ended without its closing event.
     EndedEarly,
-    /// The stream has its closing event, but does not say why the answer ended.
+    /// The stream has its closing event, but no reason why the answer ended.
     NoReason(Box<Answer>),
 }
 
@@ -139,14 +139,14 @@ pub fn decode_stream<'a>(wire: ApiProtocol, data: impl IntoIterator<Item = &'a s
     events
 }
 
-/// Turns the events of a stream into [`Event`]s. Unknown events and fields are passed over.
+/// Turns the events of a stream into [`Event`]s. Unknown events and fields are ignored.
 pub(crate) trait Decode: Send {
     /// Takes the `data` of one server-sent event. `[DONE]` ends an answer of Chat Completions. [`Event::Done`] comes as
     /// soon as the protocol's closing event has been seen, or from [`Decode::end`]; exactly once; nothing comes after
     /// it.
     fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError>;
 
-    /// The stream has ended. Returns the missing [`Event::Done`] when all that closes an answer was seen,
-    /// nothing when it was given already, or [`WireError::EndedEarly`].
+    /// The stream has ended. Returns the missing [`Event::Done`] when all parts of an ending were seen, nothing when it
+    /// was returned already, or [`WireError::EndedEarly`].
     fn end(&mut self) -> Result<Option<Event>, WireError>;
 }

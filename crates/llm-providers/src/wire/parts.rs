@@ -19,7 +19,7 @@ pub(crate) const OPENING: &str = "(The conversation goes on from here.)";
 /// The content of a tool result without output.
 pub(crate) const NO_OUTPUT: &str = "(no output)";
 
-/// A part of what is said to the model.
+/// A part of a message to the model.
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     /// Text that is not blank.
@@ -118,7 +118,7 @@ pub(crate) fn arguments_of(text: &str) -> RawJson {
     arguments.unwrap_or_else(|_| unreachable!("a quoted text is JSON"))
 }
 
-/// Returns the bound of the answer: what the request says, but not more than the model can.
+/// Returns the limit of the answer: that of the request, but at most that of the model.
 pub(crate) fn max_output(request: &Request, target: &Target<'_>) -> Option<u64> {
     let cap = target.capabilities.max_output;
     let wanted = request.max_output;
@@ -133,7 +133,7 @@ pub(crate) struct CacheControl {
     ttl: Option<&'static str>,
 }
 
-/// Returns the mark that the model's service understands, or nothing where it knows none.
+/// Returns the cache mark that the model's service understands, or nothing if it knows none.
 pub(crate) fn cache_control(target: &Target<'_>) -> Option<CacheControl> {
     let marked = match target.compat.cache_control {
         CacheControlModels::Never => false,
@@ -149,14 +149,14 @@ pub(crate) fn cache_control(target: &Target<'_>) -> Option<CacheControl> {
 /// The longest cache key that OpenAI takes, in characters.
 const MAX_CACHE_KEY: usize = 64;
 
-/// Returns what requests of one conversation share, where the service knows such a key.
+/// Returns the cache key of the conversation, if the service knows such a field.
 pub(crate) fn cache_key(request: &Request, target: &Target<'_>) -> Option<String> {
     let key = request.cache_key.as_ref();
     let key = key.filter(|_| target.compat.openai_extras);
     key.map(|key| key.chars().take(MAX_CACHE_KEY).collect())
 }
 
-/// Returns how long the service keeps its prompt cache, where it knows that field and longer than usual is wanted.
+/// Returns the lifetime of the prompt cache, if the service knows that field and a longer one than usual is requested.
 pub(crate) fn cache_retention(target: &Target<'_>) -> Option<PromptCacheRetention> {
     let long = target.compat.openai_extras && target.compat.cache_ttl == CacheTtl::OneHour;
     long.then_some(PromptCacheRetention::Hours24)
@@ -171,8 +171,8 @@ pub(crate) fn tool_choice(request: &Request) -> ToolChoiceOptions {
     }
 }
 
-/// Returns `reason` as it holds for an answer with or without tool calls: some servers say `stop` after a call,
-/// some say that there are calls where there are none.
+/// Returns `reason` corrected for an answer with or without tool calls: some servers report `stop` after a call, some
+/// report calls where there are none.
 pub(crate) fn settled(reason: StopReason, calls: bool) -> StopReason {
     match reason {
         StopReason::Stop if calls => StopReason::ToolUse,

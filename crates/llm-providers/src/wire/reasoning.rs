@@ -19,8 +19,8 @@ impl Reasoning {
     }
 }
 
-/// Returns the level to send. A model that does not think has none, and to one that nothing is known of, only what was
-/// asked for is sent.
+/// Returns the level to send. A model that cannot think has none, and an unknown model gets only a level that was
+/// requested.
 pub(crate) fn level(reasoning: Reasoning, target: &Target<'_>) -> Option<Reasoning> {
     let takes = match reasoning {
         Reasoning::Default => false,

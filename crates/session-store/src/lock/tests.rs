@@ -13,7 +13,7 @@ fn f13_a_lock_that_cannot_be_examined_is_an_error() {
     let refused = failing.unwrap_err().to_string();
     assert!(refused.starts_with("cannot examine "), "{refused}");
     assert!(refused.ends_with(": no stat"), "{refused}");
-    // One that others remove again and again is given up.
+    // A lock that is removed again and again is given up.
     let looks = Cell::new(0);
     let removed = SessionLock::take_checked(&session, |_, _| {
         looks.set(looks.get() + 1);

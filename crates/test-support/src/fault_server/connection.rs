@@ -1,4 +1,4 @@
-//! One connection: a request is read, the script is asked, the reply is carried out.
+//! One connection: reads a request, gets the reply from the script, sends the reply.
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! An HTTP server on loopback that does what a test says: answers, drips, breaks off, stays silent.
+//! An HTTP server on loopback with replies chosen by a test: it answers, drips, breaks off, stays silent.
 
 mod connection;
 mod reply;
@@ -39,7 +39,7 @@ impl Received {
     /// Returns the body as JSON.
     ///
     /// # Panics
-    /// When it is none: a test that asks for it expects it.
+    /// When the body is not JSON: a test that calls this expects it.
     pub fn json(&self) -> Value {
         match serde_json::from_slice(&self.body) {
             Ok(value) => value,
@@ -56,13 +56,13 @@ struct Record {
     received: Vec<Received>,
     /// Bytes of the body written so far, by request.
     written: Vec<u64>,
-    /// Requests whose client went away before the answer was complete.
+    /// Requests whose client disconnected before the answer was complete.
     left: BTreeSet<usize>,
     connections: BTreeMap<usize, Connection>,
 }
 
 struct Connection {
-    /// A second handle, by which the connection is ended from outside; gone when its thread is done with it.
+    /// A second handle, with which the connection can be ended from outside; `None` when its thread is done.
     stream: Option<TcpStream>,
     thread: JoinHandle<()>,
 }
@@ -102,7 +102,7 @@ pub struct FaultServer {
 }
 
 impl FaultServer {
-    /// Starts a server that asks `replies` what to do with each request, counted from 0.
+    /// Starts a server that calls `replies` with each request, counted from 0.
     ///
     /// # Panics
     /// When loopback cannot be bound.
@@ -128,7 +128,7 @@ impl FaultServer {
         }
     }
 
-    /// Starts a server that gives these replies in turn, the last one again and again.
+    /// Starts a server that returns these replies in turn, and then repeats the last one.
     ///
     /// # Panics
     /// When `replies` is empty or loopback cannot be bound.
@@ -247,7 +247,7 @@ pub fn refused_url() -> String {
         .and_then(|socket| Ok((socket.local_addr()?, socket)));
     match bound {
         Ok((address, socket)) => {
-            // Bound, never listening: a connection is refused, and no other test gets the port.
+            // Bound, but not listening: a connection is refused, and no other test gets the port.
             std::mem::forget(socket);
             let port = address.as_socket_ipv4().map_or(1, |address| address.port());
             format!("http://127.0.0.1:{port}")

@@ -14,7 +14,7 @@ pub enum Reply {
     Whole {
         /// The HTTP status.
         status: u16,
-        /// Headers beside those of the transport.
+        /// Headers in addition to those of the transport.
         headers: Vec<(String, String)>,
         /// The body.
         body: Vec<u8>,
@@ -23,7 +23,7 @@ pub enum Reply {
     Chunks {
         /// The HTTP status.
         status: u16,
-        /// Headers beside those of the transport.
+        /// Headers in addition to those of the transport.
         headers: Vec<(String, String)>,
         /// The chunks, one write and flush each.
         chunks: Vec<Chunk>,
@@ -34,20 +34,20 @@ pub enum Reply {
     Repeated {
         /// The HTTP status.
         status: u16,
-        /// Headers beside those of the transport.
+        /// Headers in addition to those of the transport.
         headers: Vec<(String, String)>,
         /// The beginning of the body.
         head: Vec<u8>,
         /// The repeated part; cut short at the end.
         piece: Vec<u8>,
-        /// The length of the body, `head` aside.
+        /// The length of the body without `head`.
         bytes: u64,
     },
     /// These bytes as they are, then the connection is closed: for answers that are no HTTP.
     Raw(Vec<u8>),
     /// The connection is reset once the request is read.
     Reset,
-    /// Nothing at all is said for so long, then the connection is closed.
+    /// Nothing is sent for this time, then the connection is closed.
     Silent(Duration),
     /// Another reply, after a while in which not even a status line comes.
     After(Duration, Box<Reply>),
@@ -191,10 +191,10 @@ impl Reply {
         self
     }
 
-    /// Returns the reply compressed, as `content-encoding: gzip`. Chunks stay apart: each is flushed.
+    /// Returns the reply compressed, as `content-encoding: gzip`. Chunks stay separate: each is flushed.
     ///
     /// # Panics
-    /// When the reply has no body of its own.
+    /// When the reply has no body.
     #[must_use]
     pub fn gzipped(mut self) -> Self {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());

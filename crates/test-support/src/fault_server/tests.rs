@@ -1,4 +1,4 @@
-//! The server by itself, over a plain connection.
+//! Tests of the server over a plain connection.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

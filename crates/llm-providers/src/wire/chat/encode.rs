@@ -37,7 +37,7 @@ struct Body<'a> {
     prompt_cache_retention: Option<PromptCacheRetention>,
 }
 
-/// The fields that say how much to think; which of them a service knows differs.
+/// The fields for the level of thinking; services differ in which of them they know.
 #[derive(Default, Serialize)]
 struct Thinking {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,7 +69,7 @@ impl Thinking {
             return Self::default();
         };
         let on = effort != ReasoningEffort::None;
-        // Next to a switch, an effort goes to models that are known to take several.
+        // In addition to a switch, an effort is sent to models that are known to take several.
         let levels = target.capabilities.levels.into_iter();
         let graded = on
             && levels
@@ -128,7 +128,7 @@ struct Function<'a> {
     parameters: &'a RawJson,
 }
 
-/// Returns the JSON body that asks `target` for a streamed answer to `request`.
+/// Returns the JSON body of `request` for a streamed answer of `target`.
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     let compat = target.compat;
     let most = max_output(request, target);

@@ -328,7 +328,7 @@ impl Conversation<'_> {
             true => (thinking.filter(|_| replays), None),
             false => (None, thinking),
         };
-        // DeepSeek refuses an answer with calls that lacks the field, even where there was no thinking.
+        // DeepSeek refuses an answer with calls that lacks the field, even without thinking.
         let empty = (replays && calls).then(String::new);
         (own.or(empty), told)
     }

@@ -50,7 +50,7 @@ pub(super) fn is_detail(metadata: &Metadata) -> bool {
     kind.is_some_and(|kind| kind.starts_with("reasoning."))
 }
 
-/// Returns such a detail in the place where the message has it.
+/// Returns such a detail at the path where the message has it.
 pub(super) fn detail_of_message(metadata: Metadata) -> Option<Metadata> {
     let list = is_detail(&metadata).then(|| Value::Array(vec![Value::Object(metadata)]));
     list.map(|list| Metadata::from_iter([("reasoning_details".to_owned(), list)]))

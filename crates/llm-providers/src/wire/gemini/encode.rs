@@ -74,7 +74,7 @@ struct ThinkingConfig {
 /// The greatest budget that every model takes (ai.google.dev/gemini-api/docs/thinking).
 const MAX_BUDGET: u64 = 24_576;
 
-/// Returns the JSON body that asks `target` for an answer to `request`.
+/// Returns the JSON body of `request` for an answer of `target`.
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     let tools = request.tools.iter().map(|tool| Declaration {
         name: &tool.name,
@@ -110,7 +110,7 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
 }
 
-/// Returns how much to think: a level for models that take one (Gemini 3 and later), a budget for the others.
+/// Returns the thinking options: a level for models that take one (Gemini 3 and later), a budget for the others.
 fn thinking(request: &Request, target: &Target<'_>) -> Option<ThinkingConfig> {
     let asked = level(request.reasoning, target);
     if asked.is_none() && !target.capabilities.reasoning {

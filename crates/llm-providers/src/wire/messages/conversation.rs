@@ -159,7 +159,7 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Lets the user speak where he must and has nothing to say.
+    /// Adds a user message where one is required and there is none.
     fn open(&mut self) {
         self.messages.push(Message {
             role: Role::User,
@@ -256,7 +256,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// Adds a result before everything else that the user says in the turn.
+    /// Adds a result before all other content of the user in the turn.
     fn result(&mut self, result: &ToolResultMessage) {
         let mut content = self.entries(&result.content);
         if content.is_empty() {

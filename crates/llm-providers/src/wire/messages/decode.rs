@@ -254,7 +254,7 @@ impl Piece {
     }
 }
 
-/// Adds to the summary, and takes the latest value of every other member.
+/// Appends to the summary, and keeps the latest value of every other member.
 fn compaction_delta(block: &mut Map<String, Value>, delta: &Value) -> Option<Event> {
     let members = delta.as_object()?.iter();
     for (name, value) in members.filter(|(name, _)| !matches!(name.as_str(), "type" | "content")) {

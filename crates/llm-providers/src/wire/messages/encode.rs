@@ -10,7 +10,7 @@ use crate::wire::parts::{CacheControl, cache_control, max_output};
 use crate::wire::reasoning::{self, can_be_off, level, thinking_level};
 use crate::wire::{Platform, Target};
 
-/// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
+/// The beta (header `anthropic-beta`) that native compaction needs, both to request it and to replay it.
 pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
 
 /// The smallest prompt, in tokens, that the service compacts; a smaller one it answers.
@@ -98,14 +98,14 @@ struct Trigger {
     value: u64,
 }
 
-/// Returns the JSON body that asks `target` for a streamed answer to `request`.
+/// Returns the JSON body of `request` for a streamed answer of `target`.
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     spell(&body(request, target))
 }
 
-/// Returns the JSON body that asks `target` to compact the conversation of `request` and to stop after that.
-/// It shares its beginning with the body of a turn, so that the prompt cache is hit. A conversation below 50,000
-/// tokens is answered instead. Needs [`COMPACTION_BETA`].
+/// Returns the JSON body that requests `target` to compact the conversation of `request` and to stop after that. It
+/// shares its beginning with the body of a turn, so that the prompt cache is hit. A conversation below 50,000 tokens is
+/// answered instead. Needs [`COMPACTION_BETA`].
 pub(crate) fn encode_compact(request: &Request, target: &Target<'_>) -> RawJson {
     let edit = CompactEdit {
         r#type: "compact_20260112",
@@ -169,14 +169,14 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
     body
 }
 
-/// Returns the effort to ask for, where the model decides with it how much it thinks.
+/// Returns the effort, for models that decide with it how much they think.
 fn effort(request: &Request, target: &Target<'_>) -> Option<ReasoningEffort> {
     let level = thinking_level(request.reasoning, target).filter(|_| target.thinks_by_level());
     level.and_then(|level| reasoning::effort(level, target))
 }
 
-/// Returns how much to think, where the model can, something is asked for, and the service takes it:
-/// it refuses thinking together with a required call, and in the middle of calls that began without thinking.
+/// Returns the thinking options, if the model can think, thinking is requested, and the service accepts it: it refuses
+/// thinking together with a required call, and in the middle of calls that began without thinking.
 fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<Thinking> {
     let level = level(request.reasoning, target)?;
     if level == Reasoning::Off {
@@ -204,7 +204,7 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
         });
     }
     let room = body.max_tokens > MIN_THINKING;
-    // Half of the answer's tokens are left for what is said.
+    // Half of the answer's tokens are reserved for its text.
     let budget = level.budget().min(body.max_tokens / 2).max(MIN_THINKING);
     (room && !unthought).then_some(Thinking {
         r#type: "enabled",

@@ -1,8 +1,8 @@
 //! Anthropic Messages, and its native compaction.
 //!
-//! Native compaction is asked for with the beta `compact-2026-01-12`: the answer is a block of type
-//! `compaction` with a readable `content` (null when it failed) and an opaque `encrypted_content`. The block
-//! goes back verbatim as a block of the assistant; the service passes over everything before it.
+//! Native compaction is requested with the beta `compact-2026-01-12`: the answer is a block of type `compaction` with a
+//! readable `content` (null when it failed) and an opaque `encrypted_content`. The block is sent back verbatim as a
+//! block of the assistant; the service ignores everything before it.
 
 mod conversation;
 mod decode;

@@ -80,7 +80,7 @@ impl Decode for Decoder {
             "" if event.raw("error").is_some() => {
                 return Err(self.failed(data));
             }
-            // A server that does not stream gives the whole answer in one event.
+            // A server that does not stream sends the whole answer in one event.
             "" if event.get("output").is_some() => self.close(&event, "completed")?,
             _ => Vec::new(),
         };
@@ -204,7 +204,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the closing event. `default` is the status of a response that does not say its own.
+    /// Takes the closing event. `default` is the status of a response without its own.
     fn close(&mut self, response: &Members<'_>, default: &str) -> Result<Vec<Event>, WireError> {
         self.note(Some(response));
         let status = response.text("status");
@@ -247,8 +247,8 @@ impl Decoder {
         Ok(events)
     }
 
-    /// Takes the items that the closing event lists: those that came already are passed over. The n-th item of
-    /// a kind is the n-th that came of that kind, because ids are not always the same in both places.
+    /// Takes the items of the closing event; those that came already are skipped. The n-th item of a kind is the n-th
+    /// that came of that kind, because ids sometimes differ.
     fn complete(&mut self, output: &[&str]) -> Vec<Event> {
         let mut events = Vec::new();
         let mut seen: Vec<Kind> = Vec::new();

@@ -1,4 +1,4 @@
-//! Streams of events, of full and of lean servers, and what is made of them.
+//! Streams of events, of full and of minimal servers, and their decoded answers.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ pub(super) fn check(events: &[Value]) -> String {
     let mut out = String::new();
     for event in events {
         match decoder.data(&event.to_string()) {
-            Ok(events) => events.iter().for_each(|event| tell(event, &mut out)),
+            Ok(events) => events.iter().for_each(|event| write_event(event, &mut out)),
             Err(error) => writeln!(out, "error {error:?}").expect("a string takes all"),
         }
     }
@@ -24,7 +24,7 @@ pub(super) fn check(events: &[Value]) -> String {
     out
 }
 
-fn tell(event: &Event, out: &mut String) {
+fn write_event(event: &Event, out: &mut String) {
     let line = match event {
         Event::Done(answer) => {
             let mut lines = format!(

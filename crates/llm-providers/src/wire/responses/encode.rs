@@ -78,7 +78,7 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     encode_with(request, target, &input(request, target))
 }
 
-/// Returns the body of a streamed turn with these input items (see [`input`]) in the place of the request's.
+/// Returns the body of a streamed turn with these input items (see [`input`]) instead of the request's.
 pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJson]) -> RawJson {
     let extras = target.compat.openai_extras;
     let reasons = target.capabilities.reasoning;

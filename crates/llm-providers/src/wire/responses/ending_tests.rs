@@ -1,4 +1,4 @@
-//! How streams end, well and badly, and what in them is passed over.
+//! The ends of streams, successful and failed, and ignored events.
 
 use insta::assert_snapshot;
 use proptest::prelude::*;

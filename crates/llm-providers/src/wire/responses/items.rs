@@ -71,7 +71,7 @@ pub(super) enum Output<'a> {
 /// The longest item id that the service takes.
 const LONGEST_ID: usize = 64;
 
-/// Returns the input items of a request: the native history, where it may be replayed, then the messages.
+/// Returns the input items of a request: the native history, if it may be replayed, then the messages.
 ///
 /// A native history of another provider or model family is left out; the request's messages contain the readable
 /// summary then.
@@ -95,9 +95,9 @@ pub(crate) fn input(request: &Request, target: &Target<'_>) -> Vec<RawJson> {
 
 /// Returns a provider's own item in the form in which it is sent back.
 ///
-/// It stays as written but for two things. Types under which a compacted history is only ever read become
-/// `compaction`. And `status`, which only outputs have, is left out where the item is valid without it (other
-/// tools' calls, such as `web_search_call`, need theirs).
+/// It stays as written with two exceptions. Types under which a compacted history is only ever read become
+/// `compaction`. And `status`, which only outputs have, is left out if the item is valid without it (other tools'
+/// calls, such as `web_search_call`, need theirs).
 fn sendable(item: &RawJson) -> RawJson {
     let Some(fields) = Members::parse(item.get()) else {
         return item.clone();
@@ -161,16 +161,16 @@ impl Items<'_> {
         match message {
             LlmMessage::System(message) => {
                 let content = Content::Text(system_text(message));
-                self.said(developer, &content);
+                self.push_message(developer, &content);
             }
-            LlmMessage::Developer(content) => self.said(developer, content),
-            LlmMessage::User(content) => self.said("user", content),
+            LlmMessage::Developer(content) => self.push_message(developer, content),
+            LlmMessage::User(content) => self.push_message("user", content),
             LlmMessage::Assistant(message) => self.assistant(message),
             LlmMessage::ToolResult(message) => self.result(message),
         }
     }
 
-    fn said(&mut self, role: &'static str, content: &Content) {
+    fn push_message(&mut self, role: &'static str, content: &Content) {
         let content = self.input_parts(content);
         if content.is_empty() {
             return;

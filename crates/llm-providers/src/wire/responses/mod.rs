@@ -57,7 +57,7 @@ pub(crate) enum CallSide {
     Output,
 }
 
-/// Returns the side of a tool call that items of type `kind` are, or `None` for all other items.
+/// Returns the side of a tool call for items of type `kind`, or `None` for all other items.
 pub(crate) fn call_side(kind: &str) -> Option<CallSide> {
     match kind {
         "function_call" | "custom_tool_call" | "local_shell_call" => Some(CallSide::Call),
@@ -68,8 +68,8 @@ pub(crate) fn call_side(kind: &str) -> Option<CallSide> {
     }
 }
 
-/// Returns what is wrong with the calls and outputs of a body: outputs that no call before them asked for,
-/// and calls that no output after them answers. Services refuse both.
+/// Returns the unpaired calls and outputs of a body: outputs without a call before them, and calls without an output
+/// after them. Services refuse both.
 #[cfg(test)]
 pub(crate) fn orphans(body: &RawJson) -> Vec<String> {
     let input = Members::parse(body.get()).map_or_else(Vec::new, |body| body.items("input"));

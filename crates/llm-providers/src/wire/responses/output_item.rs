@@ -73,7 +73,7 @@ impl OutputItemState {
         }
     }
 
-    /// Takes what the opening event says.
+    /// Takes the members of the opening event.
     pub(super) fn open(&mut self, item: &RawJson) -> Option<Event> {
         self.opened = true;
         self.describe(&Members::parse(item.get())?);

@@ -1,4 +1,4 @@
-//! Our requests beside those captured from a real client: the same types in the same order, with the same keys.
+//! Our requests compared with those captured from a real client: the same types in the same order, with the same keys.
 
 use std::collections::BTreeSet;
 

@@ -163,7 +163,7 @@ pub(crate) fn tool_conversation(wire: ApiProtocol) -> Request {
     request
 }
 
-/// Returns thinking of the asked model and of another one, signed, unsigned and redacted.
+/// Returns thinking of the target's model and of another one, signed, unsigned and redacted.
 pub(crate) fn thinking_conversation(wire: ApiProtocol) -> Request {
     request(vec![
         user("one"),
@@ -340,7 +340,7 @@ pub(crate) fn outcome(outcome: &Result<Answer, WireError>) -> String {
     lines.join("\n")
 }
 
-/// Returns what the pieces say when they are put together: text, thinking, and each call's name and arguments.
+/// Returns the content of the pieces together: text, thinking, and each call's name and arguments.
 pub(crate) fn gathered(pieces: &[Event]) -> (String, String, Vec<(String, String)>) {
     let (mut text, mut thinking, mut calls) = (String::new(), String::new(), Vec::new());
     for piece in pieces {
@@ -364,7 +364,7 @@ pub(crate) fn gathered(pieces: &[Event]) -> (String, String, Vec<(String, String
     (text, thinking, calls)
 }
 
-/// Returns `text` cut at the given places, taken as shares of its length in characters.
+/// Returns `text` cut at the given places, as fractions of its length in characters.
 pub(crate) fn split(text: &str, cuts: &[u8]) -> Vec<String> {
     let characters: Vec<char> = text.chars().collect();
     let mut places: Vec<usize> = cuts
