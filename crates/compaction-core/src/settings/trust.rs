@@ -45,7 +45,7 @@ pub struct RestoreSettings {
     pub total_tokens: TokenCount,
     /// True if many images of tools start a compaction below the threshold.
     pub image_trigger: bool,
-    /// The number of images that starts one.
+    /// The number of images that starts such a compaction.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub image_trigger_count: usize,
 }
