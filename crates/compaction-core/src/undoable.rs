@@ -234,7 +234,9 @@ pub fn newest_redoable(path: &SessionPath<'_>) -> Result<Redoable, NoRedo> {
             Some(UNDO) => {
                 let from = named_by(tree, Some(&data), "from").ok_or(NoRedo::Lost)?;
                 if gone_on {
-                    return Err(NoRedo::GoneOn(id_of(tree, from).ok_or(NoRedo::Lost)?));
+                    return Err(NoRedo::GoneOn(
+                        tree.leaf_id(from).map(EntryId::new).ok_or(NoRedo::Lost)?,
+                    ));
                 }
                 let before = tree.path(from);
                 let undone = newest(&before, |_| true).ok_or(NoRedo::Lost)?;
@@ -394,14 +396,6 @@ fn move_at(tree: &SessionTree, index: EntryIndex) -> Option<Value> {
 
 fn reason_of(data: Option<&Value>) -> Option<&str> {
     data?.get("reason")?.as_str()
-}
-
-/// Returns the id of the entry at a leaf; none before everything.
-pub fn id_of(tree: &SessionTree, leaf: Leaf) -> Option<EntryId> {
-    match leaf {
-        Leaf::At(index) => Some(EntryId::new(tree.id(index))),
-        Leaf::Root => None,
-    }
 }
 
 /// Returns the leaf that the member `key` of `data` names, if it names an entry.

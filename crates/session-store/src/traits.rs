@@ -100,10 +100,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
 
     /// Appends entries as a chain under the leaf.
     fn append(&mut self, entries: Vec<NewEntry>) -> StoreFuture<'_, Vec<EntryId>> {
-        let leaf = match self.leaf() {
-            Leaf::At(index) => Some(EntryId::new(self.tree().id(index))),
-            Leaf::Root => None,
-        };
+        let leaf = self.tree().leaf_id(self.leaf()).map(EntryId::new);
         self.append_under(leaf, entries)
     }
 

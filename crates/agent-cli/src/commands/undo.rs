@@ -9,7 +9,7 @@ use crate::commands::{Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
-use compaction_core::undoable::{NoUndo, REDO, UNDO, Whose, id_of, newest_redoable, undoable};
+use compaction_core::undoable::{NoUndo, REDO, UNDO, Whose, newest_redoable, undoable};
 
 /// Go back to before the newest compaction or change of branch that agent-cli wrote.
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ pub(super) fn move_leaf(
         let context = build_context(&path, profile.context_rules());
         measure(&path, &context, profile).estimated
     };
-    let to = id_of(tree, step.to);
+    let to = tree.leaf_id(step.to).map(EntryId::new);
     let (before, after) = (tokens_at(path.leaf()), tokens_at(step.to));
     let draft = leaf_move(reason, path.leaf_id().map(EntryId::new).as_ref());
     let ids = opened.commit(&destination, &[draft], to.as_ref(), global.output_filter())?;

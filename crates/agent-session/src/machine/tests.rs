@@ -421,67 +421,6 @@ fn what_steers_is_written_before_the_next_request() {
 }
 
 #[test]
-fn what_steers_while_messages_are_written_is_written_before_the_request_too() {
-    assert_snapshot!(run("say p; checked | steer s; stored; stored; answered done"), @"
-    steer s -> -
-    stored -> [turn], store#3 s
-    stored -> ask#4
-    answered done -> store#5 answer
-    ");
-}
-
-#[test]
-fn what_steers_while_a_compaction_runs_is_written_before_the_request() {
-    assert_snapshot!(run("between | checked due; steer s; ended well; stored"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold here
-    steer s -> -
-    ended well -> [threshold over], store#9 s
-    stored -> ask#10
-    ");
-}
-
-#[test]
-fn what_steers_is_written_before_a_failed_answer_is_asked_for_again() {
-    assert_snapshot!(run("asking | answered overflow too large; stored; steer s; ended well; stored"), @"
-    answered overflow too large -> store#4 answer
-    stored -> [compaction#5 overflow], compact#5 overflow here omitting
-    steer s -> -
-    ended well -> [overflow over retries], store#6 s
-    stored -> ask#7
-    ");
-}
-
-#[test]
-fn what_steers_while_an_omission_is_written_comes_before_the_request() {
-    assert_snapshot!(run("asking | answered+ overflow too large; stored; promoted; steer s; stored; stored"), @"
-    answered+ overflow too large -> store#4 answer
-    stored -> promote#5
-    promoted -> store#6 omission
-    steer s -> -
-    stored -> store#7 s
-    stored -> ask#8
-    ");
-}
-
-#[test]
-fn follow_ups_begin_one_turn_each() {
-    assert_snapshot!(run("asking | later a; later b; answered done; stored; checked; checked; stored; answered done; stored; checked; checked; stored"), @"
-    later a -> -
-    later b -> -
-    answered done -> store#4 answer
-    stored -> check#5 after_turn
-    checked -> [turn done], check#6 before_prompt
-    checked -> store#7 a
-    stored -> [turn], ask#8
-    answered done -> store#9 answer
-    stored -> check#10 after_turn
-    checked -> [turn done], check#11 before_prompt
-    checked -> store#12 b
-    stored -> [turn], ask#13
-    ");
-}
-
-#[test]
 fn a_turn_begins_with_all_that_steers_and_one_follow_up() {
     assert_snapshot!(run("asking | later a; later b; steer s; steer t; answered done; stored; checked; checked"), @"
     later a -> -
@@ -492,41 +431,6 @@ fn a_turn_begins_with_all_that_steers_and_one_follow_up() {
     stored -> check#5 after_turn
     checked -> [turn done], check#6 before_prompt
     checked -> store#7 s+t+a
-    ");
-}
-
-#[test]
-fn a_message_that_was_taken_back_is_not_written() {
-    assert_snapshot!(run("asking | later a; later b; take a; answered done; stored; checked; checked"), @"
-    later a -> -
-    later b -> -
-    take a -> -
-    answered done -> store#4 answer
-    stored -> check#5 after_turn
-    checked -> [turn done], check#6 before_prompt
-    checked -> store#7 b
-    ");
-}
-
-#[test]
-fn a_turn_whose_messages_were_all_taken_back_does_not_begin() {
-    assert_snapshot!(run("say a; take a; checked"), @"
-    say a -> check#1 before_prompt
-    take a -> -
-    checked -> [rest], idle#2
-    ");
-}
-
-#[test]
-fn a_message_taken_back_while_it_is_written_stays_written() {
-    assert_snapshot!(run("say a; checked; take a; stored; answered done; stored; checked"), @"
-    say a -> check#1 before_prompt
-    checked -> store#2 a
-    take a -> -
-    stored -> [turn], ask#3
-    answered done -> store#4 answer
-    stored -> check#5 after_turn
-    checked -> [turn done], [rest], idle#6
     ");
 }
 
@@ -612,7 +516,7 @@ fn an_abort_stops_the_tools_and_keeps_their_results() {
 }
 
 #[test]
-fn bug6_messages_that_are_withheld_wait() {
+fn messages_that_are_withheld_wait() {
     assert_snapshot!(run("say a; checked | abort; withheld; say b; checked"), @"
     abort -> cancel#2
     withheld -> [rest, 1 wait], idle#3
@@ -633,54 +537,6 @@ fn bug6_messages_that_are_withheld_wait() {
     compact -> cancel#2
     withheld -> [compaction#3 manual], compact#3 manual configured
     ended well -> [manual over], store#4 a
-    ");
-}
-
-#[test]
-fn an_abort_keeps_what_waits() {
-    assert_snapshot!(run("asking | later a; steer s; abort; answered stopped; stored"), @"
-    later a -> -
-    steer s -> -
-    abort -> cancel#3
-    answered stopped -> store#4 answer
-    stored -> [turn aborted], [rest, 2 wait], idle#5
-    ");
-}
-
-#[test]
-fn what_an_abort_kept_is_not_sent_by_an_idle_timer() {
-    assert_snapshot!(run("asking | later a; abort; answered stopped; stored; elapsed; checked idle; ended well"), @"
-    later a -> -
-    abort -> cancel#3
-    answered stopped -> store#4 answer
-    stored -> [turn aborted], [rest, 1 wait], idle#5
-    elapsed -> check#6 idle
-    checked idle -> [compaction#7 idle], compact#7 idle configured
-    ended well -> [idle over], [rest, 1 wait], idle#8
-    ");
-}
-
-#[test]
-fn what_an_abort_kept_is_not_sent_by_a_compaction() {
-    assert_snapshot!(run("asking | later a; abort; answered stopped; stored; compact; ended well"), @"
-    later a -> -
-    abort -> cancel#3
-    answered stopped -> store#4 answer
-    stored -> [turn aborted], [rest, 1 wait], idle#5
-    compact -> [compaction#6 manual], compact#6 manual configured
-    ended well -> [manual over], [rest, 1 wait], idle#7
-    ");
-}
-
-#[test]
-fn what_an_abort_kept_is_not_sent_by_a_change_of_branch() {
-    assert_snapshot!(run("asking | later a; abort; answered stopped; stored; go x; navigated well"), @"
-    later a -> -
-    abort -> cancel#3
-    answered stopped -> store#4 answer
-    stored -> [turn aborted], [rest, 1 wait], idle#5
-    go x -> go#6 x
-    navigated well -> [rest, 1 wait], idle#7
     ");
 }
 
@@ -718,22 +574,6 @@ fn an_answer_that_was_done_before_the_abort_ends_the_turn_well() {
 }
 
 #[test]
-fn an_abort_in_a_check_asks_nothing() {
-    assert_snapshot!(run("between | abort; checked due"), @"
-    abort -> cancel#7
-    checked due -> [turn aborted], [rest], idle#8
-    ");
-}
-
-#[test]
-fn an_abort_while_messages_are_written_asks_nothing() {
-    assert_snapshot!(run("say p; checked | abort; stored"), @"
-    abort -> cancel#2
-    stored -> [turn], [turn aborted], [rest], idle#3
-    ");
-}
-
-#[test]
 fn only_what_hooks_may_look_at_is_cancelled() {
     assert_snapshot!(run("asking | answered calls; stored; tools; abort"), @"
     answered calls -> store#4 answer
@@ -759,36 +599,6 @@ fn a_compaction_that_is_asked_for_waits_for_a_check() {
 }
 
 #[test]
-fn an_abort_before_a_turn_keeps_its_messages() {
-    assert_snapshot!(run("say p; abort; checked"), @"
-    say p -> check#1 before_prompt
-    abort -> cancel#1
-    checked -> [rest, 1 wait], idle#2
-    ");
-}
-
-#[test]
-fn an_abort_in_a_promotion_ends_the_turn() {
-    assert_snapshot!(run("asking | answered+ overflow too large; stored; abort; promoted; stored"), @"
-    answered+ overflow too large -> store#4 answer
-    stored -> promote#5
-    abort -> -
-    promoted -> store#6 omission
-    stored -> [turn aborted], [rest], idle#7
-    ");
-}
-
-#[test]
-fn an_abort_in_a_promotion_that_fails_ends_the_turn() {
-    assert_snapshot!(run("asking | answered+ overflow too large; stored; abort; not-promoted no key"), @"
-    answered+ overflow too large -> store#4 answer
-    stored -> promote#5
-    abort -> -
-    not-promoted no key -> [error: no key], [turn aborted], [rest], idle#6
-    ");
-}
-
-#[test]
 fn an_abort_in_a_compaction_ends_the_turn() {
     assert_snapshot!(run("between | checked due; abort; ended cancelled"), @"
     checked due -> [compaction#8 threshold], compact#8 threshold here
@@ -805,20 +615,6 @@ fn an_abort_in_a_recovery_ends_the_turn_as_aborted() {
     abort -> cancel#5
     ended cancelled -> [overflow over aborted: Compaction cancelled], [turn aborted], [rest], idle#6
     ");
-}
-
-#[test]
-fn an_overflow_after_an_abort_is_not_recovered_from() {
-    assert_snapshot!(run("asking | abort; answered overflow too large; stored"), @"
-    abort -> cancel#3
-    answered overflow too large -> store#4 answer
-    stored -> [turn aborted], [rest], idle#5
-    ");
-}
-
-#[test]
-fn an_abort_at_rest_is_nothing() {
-    assert_snapshot!(run("abort"), @"abort -> -");
 }
 
 #[test]
@@ -853,81 +649,6 @@ fn an_answer_that_was_stopped_by_others_ends_the_turn_and_keeps_what_waits() {
     later a -> -
     answered stopped -> store#4 answer
     stored -> [turn aborted], [rest, 1 wait], idle#5
-    ");
-}
-
-// What is late, stale or unknown.
-
-#[test]
-fn a_late_answer_changes_nothing() {
-    assert_snapshot!(run("asking | abort; answered stopped; stored; answered calls #3; stored #4; tools #3; ended well #3; checked due #1"), @"
-    abort -> cancel#3
-    answered stopped -> store#4 answer
-    stored -> [turn aborted], [rest], idle#5
-    answered calls #3 -> -
-    stored #4 -> -
-    tools #3 -> -
-    ended well #3 -> -
-    checked due #1 -> -
-    ");
-}
-
-#[test]
-fn an_end_that_comes_twice_counts_once() {
-    assert_snapshot!(run("say p; checked #1; checked #1; stored #2; stored #2; answered done #3; answered done #3"), @"
-    say p -> check#1 before_prompt
-    checked #1 -> store#2 p
-    checked #1 -> -
-    stored #2 -> [turn], ask#3
-    stored #2 -> -
-    answered done #3 -> store#4 answer
-    answered done #3 -> -
-    ");
-}
-
-#[test]
-fn an_end_under_a_strange_number_changes_nothing() {
-    assert_snapshot!(run("asking | answered done #99; promoted #3; navigated well #3; not-prepared #3; elapsed #3"), @"
-    answered done #99 -> -
-    promoted #3 -> -
-    navigated well #3 -> -
-    not-prepared #3 -> -
-    elapsed #3 -> -
-    ");
-}
-
-#[test]
-fn a_compaction_that_ended_twice_counts_once() {
-    assert_snapshot!(run("between | checked due; ended failed no model #8; ended failed no model #8"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold here
-    ended failed no model #8 -> [threshold over: Auto-compaction failed: no model], ask#9
-    ended failed no model #8 -> -
-    ");
-}
-
-#[test]
-fn an_idle_timer_of_before_the_turn_changes_nothing() {
-    assert_snapshot!(run("after; checked | say q; elapsed #6"), @"
-    say q -> check#7 before_prompt
-    elapsed #6 -> -
-    ");
-}
-
-#[test]
-fn a_grace_timer_that_runs_out_late_changes_nothing() {
-    assert_snapshot!(run("preparing; batch | checked due; prepared; elapsed #14; ended well"), @"
-    checked due -> [compaction#8 threshold], grace#14
-    prepared -> splice#15 of #8 threshold
-    elapsed #14 -> -
-    ended well -> [threshold over], ask#16
-    ");
-}
-
-#[test]
-fn a_discarded_preparation_that_ends_late_changes_nothing() {
-    assert_snapshot!(run("preparing | model; prepared #8"), @"
-    model -> discard#8
-    prepared #8 -> -
     ");
 }
 
@@ -1016,31 +737,11 @@ fn a_manual_compaction_while_messages_are_written_runs_before_the_request() {
 }
 
 #[test]
-fn a_manual_compaction_while_an_answer_is_written_runs_before_the_tools() {
-    assert_snapshot!(run("asking | answered calls; compact; stored; ended well; stored"), @"
-    answered calls -> store#4 answer
-    compact -> -
-    stored -> tools#5, cancel#5
-    ended well -> -
-    stored -> -
-    ");
-}
-
-#[test]
 fn a_manual_compaction_in_a_check_before_a_prompt_runs_before_it_is_written() {
     assert_snapshot!(run("say p | compact; checked due; ended well"), @"
     compact -> cancel#1
     checked due -> [compaction#2 manual], compact#2 manual configured
     ended well -> [manual over], store#3 p
-    ");
-}
-
-#[test]
-fn a_manual_compaction_in_a_check_between_tools_runs_before_the_request() {
-    assert_snapshot!(run("between | compact; checked due; ended well"), @"
-    compact -> cancel#7
-    checked due -> [compaction#8 manual], compact#8 manual configured
-    ended well -> [manual over], ask#9
     ");
 }
 
@@ -1054,17 +755,6 @@ fn a_manual_compaction_in_a_check_after_a_turn_runs_at_rest() {
 }
 
 #[test]
-fn a_manual_compaction_in_a_promotion_that_fails_takes_its_place() {
-    assert_snapshot!(run("asking | answered+ overflow too large; stored; compact; not-promoted no key; ended well"), @"
-    answered+ overflow too large -> store#4 answer
-    stored -> promote#5
-    compact -> -
-    not-promoted no key -> [error: no key], [compaction#6 manual], compact#6 manual configured omitting
-    ended well -> [manual over retries], ask#7
-    ");
-}
-
-#[test]
 fn a_manual_compaction_in_a_promotion_runs_before_the_request() {
     assert_snapshot!(run("asking | answered+ overflow too large; stored; compact; promoted; stored; ended well"), @"
     answered+ overflow too large -> store#4 answer
@@ -1073,16 +763,6 @@ fn a_manual_compaction_in_a_promotion_runs_before_the_request() {
     promoted -> store#6 omission
     stored -> [compaction#7 manual], compact#7 manual configured
     ended well -> [manual over], ask#8
-    ");
-}
-
-#[test]
-fn messages_said_in_a_manual_compaction_are_sent_after_it() {
-    assert_snapshot!(run("compact; say a; ended well; checked"), @"
-    compact -> [compaction#1 manual], compact#1 manual configured
-    say a -> -
-    ended well -> [manual over], check#2 before_prompt
-    checked -> store#3 a
     ");
 }
 
@@ -1127,21 +807,6 @@ fn a_wanted_compaction_that_is_cancelled_lets_the_stopped_answer_go_on() {
     answered stopped -> store#4 answer
     stored -> store#5 continue
     stored -> ask#6
-    ");
-}
-
-#[test]
-fn a_wanted_compaction_that_is_cancelled_lets_the_stopped_tools_go_on() {
-    assert_snapshot!(run("asking | answered calls; stored; compact; abort-compaction; steer s; tools; stored; checked; stored"), @"
-    answered calls -> store#4 answer
-    stored -> tools#5
-    compact -> cancel#5
-    abort-compaction -> [refused: Compaction cancelled]
-    steer s -> -
-    tools -> store#6 results
-    stored -> check#7 between_tools
-    checked -> store#8 s
-    stored -> ask#9
     ");
 }
 
@@ -1203,14 +868,6 @@ fn a_manual_handoff_between_tools_asks_the_new_session_to_go_on() {
     ");
 }
 
-#[test]
-fn a_manual_compaction_that_is_stale_has_failed() {
-    assert_snapshot!(run("compact; ended stale"), @"
-    compact -> [compaction#1 manual], compact#1 manual configured
-    ended stale -> [manual over: Compaction failed: the session changed meanwhile], [rest], idle#2
-    ");
-}
-
 // Overflow.
 
 #[test]
@@ -1253,30 +910,6 @@ fn an_overflow_after_an_answer_is_recovered_from_again() {
 }
 
 #[test]
-fn an_overflow_of_the_next_turn_is_recovered_from_again() {
-    assert_snapshot!(run("asking | answered overflow too large; stored; ended well; answered overflow too large; stored; say q; checked; stored; answered overflow too large; stored"), @"
-    answered overflow too large -> store#4 answer
-    stored -> [compaction#5 overflow], compact#5 overflow here omitting
-    ended well -> [overflow over retries], ask#6
-    answered overflow too large -> store#7 answer
-    stored -> [turn failed: Context overflow recovery failed: the context still does not fit after a compaction: too large], [rest], idle#8
-    say q -> check#9 before_prompt
-    checked -> store#10 q
-    stored -> [turn], ask#11
-    answered overflow too large -> store#12 answer
-    stored -> [compaction#13 overflow], compact#13 overflow here omitting
-    ");
-}
-
-#[test]
-fn an_overflow_never_hands_off() {
-    assert_snapshot!(run_with(handing_off(Continue::Always), "asking | answered overflow too large; stored"), @"
-    answered overflow too large -> store#4 answer
-    stored -> [compaction#5 overflow], compact#5 overflow here omitting
-    ");
-}
-
-#[test]
 fn an_overflow_promotes_first() {
     assert_snapshot!(run("asking | answered+ overflow too large; stored; promoted; stored; answered done; stored; checked"), @"
     answered+ overflow too large -> store#4 answer
@@ -1296,18 +929,6 @@ fn an_overflow_that_could_not_promote_compacts() {
     stored -> promote#5
     not-promoted no key for it -> [error: no key for it], [compaction#6 overflow], compact#6 overflow here omitting
     ended well -> [overflow over retries], ask#7
-    ");
-}
-
-#[test]
-fn an_overflow_of_the_promoted_model_is_compacted() {
-    assert_snapshot!(run("asking | answered+ overflow too large; stored; promoted; stored; answered overflow too large; stored"), @"
-    answered+ overflow too large -> store#4 answer
-    stored -> promote#5
-    promoted -> store#6 omission
-    stored -> ask#7
-    answered overflow too large -> store#8 answer
-    stored -> [compaction#9 overflow], compact#9 overflow here omitting
     ");
 }
 
@@ -1344,15 +965,6 @@ fn an_overflow_whose_compaction_fails_ends_the_turn() {
     answered overflow too large -> store#4 answer
     stored -> [compaction#5 overflow], compact#5 overflow here omitting
     ended failed no model answered -> [overflow over: Context overflow recovery failed: no model answered], [turn failed: Context overflow recovery failed: no model answered], [rest], idle#6
-    ");
-}
-
-#[test]
-fn an_overflow_whose_compaction_is_refused_ends_the_turn() {
-    assert_snapshot!(run("asking | answered overflow too large; stored; ended nothing a hook refused"), @"
-    answered overflow too large -> store#4 answer
-    stored -> [compaction#5 overflow], compact#5 overflow here omitting
-    ended nothing a hook refused -> [overflow over: Context overflow recovery failed: a hook refused], [turn failed: Context overflow recovery failed: a hook refused], [rest], idle#6
     ");
 }
 
@@ -1398,17 +1010,6 @@ fn cut_off_answers_are_asked_for_again_three_times_in_a_row() {
     ended well -> [incomplete over retries], ask#12
     answered cut -> store#13 answer
     stored -> [turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less in one answer], [rest], idle#14
-    ");
-}
-
-#[test]
-fn a_cut_off_answer_promotes_first() {
-    assert_snapshot!(run("asking | answered+ cut; stored; promoted; stored; answered done"), @"
-    answered+ cut -> store#4 answer
-    stored -> promote#5
-    promoted -> store#6 omission
-    stored -> ask#7
-    answered done -> store#8 answer
     ");
 }
 
@@ -1502,38 +1103,12 @@ fn the_threshold_goes_on_where_its_compaction_failed() {
 }
 
 #[test]
-fn the_threshold_before_a_prompt_sends_where_its_compaction_failed() {
-    assert_snapshot!(run("say p; checked due; ended nothing a hook refused; stored"), @"
-    say p -> check#1 before_prompt
-    checked due -> [compaction#2 threshold], compact#2 threshold configured
-    ended nothing a hook refused -> [threshold over: Auto-compaction failed: a hook refused], store#3 p
-    stored -> [turn], ask#4
-    ");
-}
-
-#[test]
 fn the_threshold_before_a_prompt_promotes_first() {
     assert_snapshot!(run("say p; checked due promote; promoted; stored"), @"
     say p -> check#1 before_prompt
     checked due promote -> promote#2
     promoted -> store#3 p
     stored -> [turn], ask#4
-    ");
-}
-
-#[test]
-fn the_threshold_between_tools_promotes_first() {
-    assert_snapshot!(run("between | checked due promote; promoted"), @"
-    checked due promote -> promote#8
-    promoted -> ask#9
-    ");
-}
-
-#[test]
-fn the_threshold_after_a_turn_promotes_first() {
-    assert_snapshot!(run("after | checked due promote; promoted"), @"
-    checked due promote -> promote#6
-    promoted -> [turn done], [rest], idle#7
     ");
 }
 
@@ -1758,30 +1333,11 @@ fn an_idle_session_never_goes_on() {
 }
 
 #[test]
-fn messages_said_in_an_idle_compaction_are_sent_after_it() {
-    assert_snapshot!(run("after; checked | elapsed; checked idle; say a; ended well; checked"), @"
-    elapsed -> check#7 idle
-    checked idle -> [compaction#8 idle], compact#8 idle configured
-    say a -> -
-    ended well -> [idle over], check#9 before_prompt
-    checked -> store#10 a
-    ");
-}
-
-#[test]
 fn a_failed_idle_compaction_says_so() {
     assert_snapshot!(run("after; checked | elapsed; checked idle; ended failed no model answered"), @"
     elapsed -> check#7 idle
     checked idle -> [compaction#8 idle], compact#8 idle configured
     ended failed no model answered -> [idle over: Auto-compaction failed: no model answered], [rest], idle#9
-    ");
-}
-
-#[test]
-fn an_idle_session_with_automatic_compaction_off_rests() {
-    assert_snapshot!(run("automatic off; after; checked | elapsed; checked idle"), @"
-    elapsed -> check#7 idle
-    checked idle -> [rest], idle#8
     ");
 }
 
@@ -1892,18 +1448,6 @@ fn switching_on_starts_the_automatic_ones_again() {
 }
 
 #[test]
-fn a_context_that_grew_by_a_tenth_starts_the_automatic_ones_again() {
-    assert_snapshot!(run("halted | checked 110 due; batch; checked 111 due"), @"
-    checked 110 due -> ask#26
-    answered calls -> store#27 answer
-    stored -> tools#28
-    tools -> store#29 results
-    stored -> check#30 between_tools
-    checked 111 due -> [compaction#31 threshold], compact#31 threshold here
-    ");
-}
-
-#[test]
 fn after_a_compaction_that_freed_too_little_the_next_waits_for_five_answers_and_is_told_once() {
     assert_snapshot!(run("between | checked due; ended little; batch; checked due; batch; checked due; batch; checked due; batch; checked due; batch; checked due; ended little"), @"
     checked due -> [compaction#8 threshold], compact#8 threshold here
@@ -1999,36 +1543,6 @@ fn a_declined_compaction_is_not_tried_again_in_the_turn() {
     ");
 }
 
-#[test]
-fn a_compaction_declined_before_a_prompt_is_not_tried_in_its_turn() {
-    assert_snapshot!(run("say p; checked due; abort-compaction; ended cancelled; stored; batch; checked due"), @"
-    say p -> check#1 before_prompt
-    checked due -> [compaction#2 threshold], compact#2 threshold configured
-    abort-compaction -> cancel#2
-    ended cancelled -> [threshold over aborted: Compaction cancelled], store#3 p
-    stored -> [turn], ask#4
-    answered calls -> store#5 answer
-    stored -> tools#6
-    tools -> store#7 results
-    stored -> check#8 between_tools
-    checked due -> ask#9
-    ");
-}
-
-#[test]
-fn a_compaction_declined_at_rest_is_not_tried_until_the_next_turn() {
-    assert_snapshot!(run("after; checked | elapsed; checked idle; abort-compaction; ended cancelled; elapsed; checked idle; say q; checked due"), @"
-    elapsed -> check#7 idle
-    checked idle -> [compaction#8 idle], compact#8 idle configured
-    abort-compaction -> cancel#8
-    ended cancelled -> [idle over aborted: Compaction cancelled], [rest], idle#9
-    elapsed -> check#10 idle
-    checked idle -> [rest], idle#11
-    say q -> check#12 before_prompt
-    checked due -> [compaction#13 threshold], compact#13 threshold configured
-    ");
-}
-
 // Preparations.
 
 #[test]
@@ -2045,17 +1559,6 @@ fn a_preparation_begins_only_between_tools() {
     answered done -> store#4 answer
     stored -> check#5 after_turn
     checked speculate -> [turn done], [rest], idle#6
-    ");
-}
-
-#[test]
-fn one_preparation_runs_at_a_time() {
-    assert_snapshot!(run("preparing | batch; checked speculate"), @"
-    answered calls -> store#10 answer
-    stored -> tools#11
-    tools -> store#12 results
-    stored -> check#13 between_tools
-    checked speculate -> ask#14
     ");
 }
 
@@ -2116,15 +1619,6 @@ fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
 }
 
 #[test]
-fn a_compaction_does_not_end_under_the_number_of_its_preparation() {
-    assert_snapshot!(run("preparing; batch | checked due; ended well #8; prepared"), @"
-    checked due -> [compaction#8 threshold], grace#14
-    ended well #8 -> -
-    prepared -> splice#15 of #8 threshold
-    ");
-}
-
-#[test]
 fn a_stale_preparation_gives_way_to_a_plain_compaction() {
     assert_snapshot!(run("preparing; prepared; batch | checked due; ended stale; ended well"), @"
     checked due -> [compaction#14 threshold], splice#14 of #8 threshold
@@ -2139,24 +1633,6 @@ fn a_stale_plain_compaction_has_failed() {
     checked due -> [compaction#14 threshold], splice#14 of #8 threshold
     ended stale -> compact#15 threshold here
     ended stale -> [threshold over: Auto-compaction failed: the session changed meanwhile], ask#16
-    ");
-}
-
-#[test]
-fn a_stale_preparation_of_a_cancelled_compaction_is_cancelled() {
-    assert_snapshot!(run("preparing; prepared; batch | checked due; abort-compaction; ended stale"), @"
-    checked due -> [compaction#14 threshold], splice#14 of #8 threshold
-    abort-compaction -> cancel#14
-    ended stale -> [threshold over aborted: Compaction cancelled], ask#15
-    ");
-}
-
-#[test]
-fn a_stale_preparation_of_an_aborted_turn_is_cancelled() {
-    assert_snapshot!(run("preparing; prepared; batch | checked due; abort; ended stale"), @"
-    checked due -> [compaction#14 threshold], splice#14 of #8 threshold
-    abort -> cancel#14
-    ended stale -> [threshold over aborted: Compaction cancelled], [turn aborted], [rest], idle#15
     ");
 }
 
@@ -2190,14 +1666,6 @@ fn a_preparation_is_not_kept_for_a_larger_model() {
 #[test]
 fn a_preparation_is_not_kept_when_switched_off() {
     assert_snapshot!(run("preparing | automatic off"), @"automatic off -> discard#8");
-}
-
-#[test]
-fn a_preparation_is_not_kept_past_the_end() {
-    assert_snapshot!(run("preparing; answered done; stored; checked | close; prepared #8"), @"
-    close -> discard#8, [closed]
-    prepared #8 -> -
-    ");
 }
 
 #[test]
@@ -2249,23 +1717,6 @@ fn cancelling_while_a_preparation_is_waited_for_ends_the_wait() {
 }
 
 #[test]
-fn an_abort_while_a_preparation_is_waited_for_ends_the_turn() {
-    assert_snapshot!(run("preparing; batch | checked due; abort"), @"
-    checked due -> [compaction#8 threshold], grace#14
-    abort -> discard#8, [threshold over aborted: Compaction cancelled], [turn aborted], [rest], idle#15
-    ");
-}
-
-#[test]
-fn a_close_while_a_preparation_is_waited_for_ends_the_session() {
-    assert_snapshot!(run("preparing; batch | checked due; close; elapsed #14"), @"
-    checked due -> [compaction#8 threshold], grace#14
-    close -> discard#8, [threshold over aborted: Compaction cancelled], [turn aborted], [closed]
-    elapsed #14 -> -
-    ");
-}
-
-#[test]
 fn another_model_while_a_preparation_is_waited_for_compacts_plainly() {
     assert_snapshot!(run("preparing; batch | checked due; model; elapsed #14; ended well"), @"
     checked due -> [compaction#8 threshold], grace#14
@@ -2312,16 +1763,6 @@ fn an_answer_that_could_not_be_written_ends_the_turn() {
 }
 
 #[test]
-fn a_failed_write_after_an_abort_ends_the_turn() {
-    assert_snapshot!(run("asking | later a; abort; answered stopped; store-failed disk full"), @"
-    later a -> -
-    abort -> cancel#3
-    answered stopped -> store#4 answer
-    store-failed disk full -> [turn failed: cannot write the session: disk full], [rest, 1 wait], idle#5
-    ");
-}
-
-#[test]
 fn a_failed_write_before_a_wanted_compaction_still_compacts() {
     assert_snapshot!(run("asking | later a; compact; answered stopped; store-failed disk full; ended failed disk full"), @"
     later a -> -
@@ -2329,15 +1770,6 @@ fn a_failed_write_before_a_wanted_compaction_still_compacts() {
     answered stopped -> store#4 answer
     store-failed disk full -> [turn failed: cannot write the session: disk full], [compaction#5 manual], compact#5 manual configured
     ended failed disk full -> [manual over: Compaction failed: disk full], [rest, 1 wait], idle#6
-    ");
-}
-
-#[test]
-fn a_failed_write_before_the_end_still_ends() {
-    assert_snapshot!(run("asking | close; answered stopped; store-failed disk full"), @"
-    close -> cancel#3
-    answered stopped -> store#4 answer
-    store-failed disk full -> [turn failed: cannot write the session: disk full], [closed]
     ");
 }
 
@@ -2398,16 +1830,6 @@ fn an_abort_cancels_a_change_of_branch() {
 }
 
 #[test]
-fn messages_said_while_the_leaf_moves_are_sent_after_it() {
-    assert_snapshot!(run("go x; say a; navigated well; checked"), @"
-    go x -> go#1 x
-    say a -> -
-    navigated well -> check#2 before_prompt
-    checked -> store#3 a
-    ");
-}
-
-#[test]
 fn a_session_ends_at_rest_at_once() {
     assert_snapshot!(run("close; say a; compact; go x; resume calls; abort; automatic off; model; close"), @"
     close -> [closed]
@@ -2429,45 +1851,6 @@ fn a_session_ends_when_the_answer_has_stopped() {
     answered stopped -> store#4 answer
     stored -> [turn aborted], [closed]
     answered done #3 -> -
-    ");
-}
-
-#[test]
-fn a_session_ends_when_the_compaction_has_stopped() {
-    assert_snapshot!(run("between | checked due; close; ended cancelled"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold here
-    close -> cancel#8
-    ended cancelled -> [threshold over aborted: Compaction cancelled], [turn aborted], [closed]
-    ");
-}
-
-#[test]
-fn a_session_ends_after_a_check() {
-    assert_snapshot!(run("say p; close; checked due"), @"
-    say p -> check#1 before_prompt
-    close -> cancel#1
-    checked due -> [closed]
-    ");
-}
-
-#[test]
-fn a_session_ends_after_a_promotion() {
-    assert_snapshot!(run("asking | answered+ cut; stored; close; promoted; stored"), @"
-    answered+ cut -> store#4 answer
-    stored -> promote#5
-    close -> -
-    promoted -> store#6 omission
-    stored -> [turn aborted], [closed]
-    ");
-}
-
-#[test]
-fn a_session_that_ends_does_not_only_rest() {
-    assert_snapshot!(run("asking | close; abort; answered stopped; stored"), @"
-    close -> cancel#3
-    abort -> -
-    answered stopped -> store#4 answer
-    stored -> [turn aborted], [closed]
     ");
 }
 

@@ -7,9 +7,7 @@ use session_model::{EntryBody, EntryDraft, EntryId, EntryKind};
 use crate::machine::{Job, JobEnd, StrategyChoice, Trigger};
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
-use crate::runtime::entries::leaf_name;
 use crate::runtime::jobs::Done;
-use compaction_core::undoable::id_of;
 use session_store::NewEntry;
 use summarize::{add_details, main_place, summary_draft};
 
@@ -28,7 +26,7 @@ impl AgentSession {
     pub(super) fn start_background(&mut self, job: Job) {
         let mut compaction =
             self.compaction(Trigger::Threshold, StrategyChoice::InThisSession, false);
-        let leaf = id_of(&compaction.tree, compaction.leaf);
+        let leaf = compaction.tree.leaf_id(compaction.leaf).map(EntryId::new);
         let model = self.models.model.name();
         // Below the threshold nothing else than a summary is of use.
         compaction.strategies.retain(|strategy| {
@@ -69,7 +67,7 @@ impl AgentSession {
         result.tokens_before = result.tokens_before.saturating_add(followed);
         result.tokens_after = result.tokens_after.saturating_add(followed);
         // The entry tells of the session as it is now; whoever undoes it wants what was said meanwhile.
-        let leaf = leaf_name(&*self.store);
+        let leaf = self.leaf_name();
         if let Some(draft) = summary_draft(&mut entries.drafts) {
             let details = [
                 ("undoTo", json!(leaf)),

@@ -16,7 +16,6 @@ use session_model::{
 };
 
 use crate::runtime::compaction::{CompactionEntries, CompactionJob};
-use compaction_core::undoable::id_of;
 use session_protocol::CompactionChoices;
 use session_protocol::Refusal;
 use summarize::{add_details, summary_draft};
@@ -50,7 +49,7 @@ impl Chosen {
         let mut chosen = Self {
             place: None,
             drafts: Vec::new(),
-            undo_to: id_of(tree, leaf),
+            undo_to: tree.leaf_id(leaf).map(EntryId::new),
             freed: TokenCount::ZERO,
         };
         let (mut with, mut at) = (tree.clone(), leaf);
@@ -192,7 +191,7 @@ fn append(tree: &mut SessionTree, leaf: Leaf, draft: &EntryDraft) -> Leaf {
     let id = free.into_iter().find(|id| tree.find(id).is_none());
     let line = draft.stamp(&Stamp {
         id: EntryId::new(&id.unwrap_or_default()),
-        parent: id_of(tree, leaf),
+        parent: tree.leaf_id(leaf).map(EntryId::new),
         timestamp: Timestamp::from_millis(0),
         part_of: None,
     });

@@ -6,7 +6,7 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
     AgentMessage, AssistantMessage, BashExecution, Content, EntryBody, EntryDraft, EntryId,
-    LabelDraft, Leaf, MessageDraft, SessionInfoDraft, StopReason, SystemMessage, UserMessage,
+    LabelDraft, MessageDraft, SessionInfoDraft, StopReason, SystemMessage, UserMessage,
     current_system,
 };
 
@@ -18,7 +18,7 @@ use project_instructions::InstructionRefresh;
 use session_protocol::event::{SessionEvent, TokenUsage, stop_reason_name};
 use session_protocol::keys::{Signed, clean_json};
 use session_protocol::{Refusal, Reply};
-use session_store::{NewEntry, SessionStore, StoreError};
+use session_store::{NewEntry, StoreError};
 
 /// The section of the system message that holds the agent's own prompt.
 const PROMPT_SECTION: &str = "agent-cli";
@@ -399,12 +399,4 @@ pub(super) fn drafted(message: AgentMessage) -> Result<MessageDraft, StoreError>
 
 fn name_of(tool: &RawJson) -> Option<String> {
     tool.string_member("name").map(std::borrow::Cow::into_owned)
-}
-
-/// Returns where a leaf is, as events name it.
-pub(super) fn leaf_name(store: &dyn SessionStore) -> Option<String> {
-    match store.leaf() {
-        Leaf::At(index) => Some(store.tree().id(index).to_owned()),
-        Leaf::Root => None,
-    }
 }

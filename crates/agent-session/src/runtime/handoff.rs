@@ -9,7 +9,6 @@ use session_model::{Content, CustomMessageDraft, EntryDraft};
 use crate::machine::JobEnd;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionOutput, HandoffDocument, author};
-use crate::runtime::entries::leaf_name;
 use crate::runtime::pins::follow_with_pins;
 use session_protocol::event::SessionEvent;
 use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue};
@@ -42,7 +41,7 @@ impl AgentSession {
         follow_with_pins(&mut text, &mut result, new_pins, LedgerReader::NextSession);
         let details = json!({
             "parentSession": self.store.id(),
-            "parentLeaf": leaf_name(&*self.store),
+            "parentLeaf": self.leaf_name(),
             "summarizer": author(&report),
             "ledger": ledger,
         });

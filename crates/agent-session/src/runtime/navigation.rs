@@ -14,7 +14,6 @@ use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf, S
 
 use crate::machine::{Job, JobEnd};
 use crate::runtime::AgentSession;
-use crate::runtime::entries::leaf_name;
 use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::{Done, ended};
@@ -91,7 +90,7 @@ impl AgentSession {
 
     /// Writes a move; the leaf moves with it.
     pub(super) async fn write_move(&mut self, moved: Move) -> JobEnd {
-        let from = leaf_name(&*self.store);
+        let from = self.leaf_name();
         let parent = moved.plan.new_leaf.clone();
         let parent = match moved.plan.editor_text {
             Some(_) => self.before_hook_context(parent.as_ref()),
@@ -113,12 +112,12 @@ impl AgentSession {
         self.follow_branch();
         let summary = ids.first().filter(|_| moved.is_summarized);
         self.notify(Notification::SessionTree {
-            new_leaf: leaf_name(&*self.store),
+            new_leaf: self.leaf_name(),
             old_leaf: from.clone(),
             summary_entry: summary.and_then(|id| self.entry_json(id)),
         });
         let record = Moved {
-            leaf: leaf_name(&*self.store),
+            leaf: self.leaf_name(),
             from,
             summary_entry_id: summary.map(ToString::to_string),
             editor_text: moved.plan.editor_text.clone(),
@@ -137,7 +136,7 @@ impl AgentSession {
     /// Tells of a move that was cancelled; nothing has changed.
     pub(super) fn report_cancelled_move(&self, ended: &JobEnd) {
         if *ended == JobEnd::Cancelled {
-            let leaf = leaf_name(&*self.store);
+            let leaf = self.leaf_name();
             self.events.send(SessionEvent::Navigated {
                 from: leaf.clone(),
                 leaf,

@@ -4,7 +4,6 @@ use session_protocol::{ContextReport, Snapshot, StateReport, Waiting, WaitingCal
 
 use crate::machine::State;
 use crate::runtime::AgentSession;
-use crate::runtime::entries::leaf_name;
 
 impl AgentSession {
     /// Returns how the session is.
@@ -36,7 +35,7 @@ impl AgentSession {
             auto_compaction: memory.policy.automatic,
             auto_compaction_stopped: memory.is_stopped(),
             approvals: asked.collect(),
-            leaf: leaf_name(&*self.store),
+            leaf: self.leaf_name(),
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,

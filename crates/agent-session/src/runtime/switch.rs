@@ -10,7 +10,6 @@ use session_model::{EntryDraft, EntryId, Leaf, SessionPath};
 
 use crate::machine::{Event, State};
 use crate::runtime::AgentSession;
-use crate::runtime::entries::leaf_name;
 use crate::runtime::view::Views;
 use agent_tools::Workspace;
 use session_protocol::event::SessionEvent;
@@ -76,7 +75,7 @@ impl AgentSession {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
             from,
-            leaf: leaf_name(&*self.store),
+            leaf: self.leaf_name(),
         })
     }
 

@@ -6,10 +6,9 @@ use session_model::{EntryId, Leaf};
 
 use crate::machine::Event;
 use crate::runtime::AgentSession;
-use crate::runtime::entries::leaf_name;
 use compaction_core::undoable::{
-    Later, NoReplacing, NoUndo, REDO, Replaceable, UNDO, Whose, id_of, newest_redoable,
-    replaceable, undoable,
+    Later, NoReplacing, NoUndo, REDO, Replaceable, UNDO, Whose, newest_redoable, replaceable,
+    undoable,
 };
 use session_protocol::event::SessionEvent;
 use session_protocol::{Redone, Refusal, Undone};
@@ -62,12 +61,12 @@ impl AgentSession {
         reason: &str,
         to: Leaf,
     ) -> Result<(Option<String>, Option<String>), Refusal> {
-        let from = leaf_name(&*self.store);
-        let to = id_of(self.store.tree(), to);
+        let from = self.leaf_name();
+        let to = self.store.tree().leaf_id(to).map(EntryId::new);
         let draft = leaf_move(reason, from.as_deref().map(EntryId::new).as_ref());
         self.append_under(to, vec![draft.into()]).await?;
         self.leaf_moved(from.clone());
-        let leaf = leaf_name(&*self.store);
+        let leaf = self.leaf_name();
         self.feed(Event::Moved).await;
         self.report_context();
         Ok((from, leaf))
@@ -106,8 +105,8 @@ impl AgentSession {
     ) -> Result<Vec<EntryId>, StoreError> {
         let lead: Vec<NewEntry> = instead.lead().into_iter().map(Into::into).collect();
         let moves = lead.len();
-        let from = leaf_name(&*self.store);
-        let base = id_of(self.store.tree(), instead.base);
+        let from = self.leaf_name();
+        let base = self.store.tree().leaf_id(instead.base).map(EntryId::new);
         let all = lead.into_iter().chain(entries).collect();
         let mut ids = self.append_under(base, all).await?;
         if moves > 0 {
@@ -120,7 +119,7 @@ impl AgentSession {
     pub(super) fn leaf_moved(&mut self, from: Option<String>) {
         self.turn.failed_answer = None;
         self.follow_branch();
-        let leaf = leaf_name(&*self.store);
+        let leaf = self.leaf_name();
         self.notify(Notification::SessionTree {
             new_leaf: leaf.clone(),
             old_leaf: from.clone(),

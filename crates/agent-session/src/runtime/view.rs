@@ -71,6 +71,12 @@ impl AgentSession {
         self.store.tree().path(self.store.leaf())
     }
 
+    /// Returns the id of the leaf, as events name it.
+    pub(super) fn leaf_name(&self) -> Option<String> {
+        let leaf = self.store.tree().leaf_id(self.store.leaf());
+        leaf.map(str::to_owned)
+    }
+
     /// Returns the context, which is built anew only when something was written.
     pub(super) fn view(&self) -> Arc<View> {
         let mut newest = self.views.newest.borrow_mut();

@@ -85,7 +85,7 @@ impl Grown {
         let from = EntryId::new(&self.leaf());
         let line = leaf_move(reason, Some(&from)).stamp(&Stamp {
             id: EntryId::new(&format!("n{}", self.entries)),
-            parent: id_of(&self.tree, to),
+            parent: self.tree.leaf_id(to).map(EntryId::new),
             timestamp: Timestamp::from_millis(0),
             part_of: None,
         });
@@ -167,7 +167,7 @@ fn replaced(session: &Grown, later: Later) -> String {
         Ok(found) => format!(
             "{} at {:?} from {:?} leaving {:?}",
             found.replaced,
-            id_of(&session.tree, found.base).as_deref(),
+            session.tree.leaf_id(found.base),
             found.from.as_deref(),
             found.left_behind.iter().map(|id| &**id).collect::<Vec<_>>(),
         ),
@@ -240,7 +240,7 @@ fn a_model_and_a_thinking_level_that_were_set_later_stay_set() {
     let text = session.entries;
     session.add(&format!(
         r#""compaction","summary":"{text}","firstKeptEntryId":"e1","tokensBefore":9,"details":{{"undoTo":"{}"}}"#,
-        id_of(&session.tree, base).unwrap()
+        session.tree.leaf_id(base).map(EntryId::new).unwrap()
     ));
     let found = replaceable(&session.path(), Later::Stays, "say so").unwrap();
     assert_eq!(found.carried_names(), ["model"]);

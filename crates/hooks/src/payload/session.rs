@@ -7,20 +7,12 @@ use compaction_core::{CompactionPlan, Disposition};
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionPath, SessionTree,
-    Stamp, SummaryMessage, Timestamp,
+    AgentMessage, EntryDraft, EntryId, EntryIndex, MessageDraft, SessionPath, SessionTree, Stamp,
+    SummaryMessage, Timestamp,
 };
 
 /// The longest tool output that hooks get, in bytes.
 const OUTPUT: usize = 100_000;
-
-/// Returns the id of the leaf's entry; none before the first entry.
-pub(super) fn leaf_id(tree: &SessionTree, leaf: Leaf) -> Option<String> {
-    match leaf {
-        Leaf::At(index) => Some(tree.id(index).to_owned()),
-        Leaf::Root => None,
-    }
-}
 
 /// Returns entries as they are in the file, without those that cannot be read.
 pub(super) fn entries(tree: &SessionTree, indices: impl Iterator<Item = EntryIndex>) -> Vec<Value> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use session_model::EntryId;
 
 use super::HookEvent;
-use super::session::{bounded, branch_entries, entries, leaf_id, message};
+use super::session::{bounded, branch_entries, entries, message};
 use crate::event::{BeforeCompactEvent, BeforeTreeEvent, Notification};
 
 /// The payload of any point.
@@ -326,8 +326,8 @@ impl SessionBeforeTree {
         let text = |id: &EntryId| id.as_str().to_owned();
         let collected = plan.collected.iter();
         Self {
-            target: leaf_id(event.tree, event.target),
-            old_leaf: leaf_id(event.tree, event.old_leaf),
+            target: event.tree.leaf_id(event.target).map(str::to_owned),
+            old_leaf: event.tree.leaf_id(event.old_leaf).map(str::to_owned),
             common_ancestor: plan.common_ancestor.as_ref().map(text),
             user_wants_summary: event.user_wants_summary,
             entries_to_summarize: collected.clone().map(text).collect(),

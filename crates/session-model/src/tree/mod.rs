@@ -178,6 +178,14 @@ impl SessionTree {
         self.row_id(self.row(index))
     }
 
+    /// Returns the id of the entry at a leaf; none before everything.
+    pub fn leaf_id(&self, leaf: Leaf) -> Option<&str> {
+        match leaf {
+            Leaf::At(index) => Some(self.id(index)),
+            Leaf::Root => None,
+        }
+    }
+
     /// Returns the kind of an entry.
     pub fn kind(&self, index: EntryIndex) -> EntryKind {
         self.row(index).kind

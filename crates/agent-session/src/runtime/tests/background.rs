@@ -254,23 +254,6 @@ fn a_preparation_is_forgotten_when_the_leaf_moves() {
 }
 
 #[test]
-fn a_manual_compaction_discards_what_was_prepared() {
-    run(async {
-        let script = [look(), look(), answer("a"), summaries()];
-        let harness = harness(&script);
-        let mut life = harness.open_session(HALF);
-        life.ask("work").await;
-        assert!(!harness.summaries.lock().unwrap().is_empty());
-        assert_snapshot!(life.command_and(compact()).await, @"
-        compaction manual context-full
-        compacted context-full by scripted/script
-        ");
-        assert!(!life.result().prepared);
-        life.close().await;
-    });
-}
-
-#[test]
 fn a_preparation_for_another_context_is_stale() {
     run(async {
         let both = ["medium.txt", "large.txt"];
@@ -312,19 +295,5 @@ fn a_preparation_for_another_context_is_stale() {
         ");
         assert!(!life.result().prepared);
         life.close().await;
-    });
-}
-
-#[test]
-fn closing_does_not_wait_for_a_preparation() {
-    run(async {
-        let mut harness = harness(&[look(), answer("done")]);
-        slow_summarizer(&mut harness, 60);
-        let mut life = harness.open_session(HALF);
-        let before = tokio::time::Instant::now();
-        life.ask("work").await;
-        life.close().await;
-        assert_eq!(before.elapsed().as_secs(), 0);
-        assert_eq!(harness.requests_in_flight(), 0);
     });
 }

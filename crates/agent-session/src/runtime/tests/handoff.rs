@@ -202,26 +202,6 @@ fn a_manual_compaction_by_handoff_does_not_fall_back() {
 }
 
 #[test]
-fn an_overflow_is_never_handed_off() {
-    run(async {
-        let script = [error("context_overflow"), summaries(), answer("it fits")];
-        let harness = Harness::new(&script.concat())
-            .compaction(json!({ "strategy": "handoff", "keepRecentTokens": 500 }));
-        let mut life = harness.open_session(TWO_TURNS);
-        assert_snapshot!(life.ask("on").await, @"
-        user: on
-        answer (error):  context overflow: scripted/script: the script says context_overflow
-        auto-compaction overflow context-full
-        auto-compacted context-full by scripted/script, goes on
-        answer (stop): it fits
-        turn done
-        ");
-        life.close().await;
-        assert_eq!(harness.files().len(), 1);
-    });
-}
-
-#[test]
 fn a_session_in_memory_is_handed_off_in_memory() {
     run(async {
         let harness = Harness::new(&[answer("a"), summary("the document"), answer("b")].concat());
@@ -286,7 +266,7 @@ impl FileLayer for NoNewFiles {
 }
 
 #[test]
-fn bug10_a_handoff_that_cannot_be_written_leaves_no_file() {
+fn a_handoff_that_cannot_be_written_leaves_no_file() {
     run(async {
         let mut harness = Harness::new(&[summary("the document"), answer("a")].concat());
         harness.files = Arc::new(NoNewFiles);

@@ -403,19 +403,6 @@ fn hooks_are_told_why_a_compaction_failed() {
 }
 
 #[test]
-fn hooks_are_told_of_a_compaction_that_was_cancelled() {
-    run(async {
-        let notes = Notes::at(&[HookPoint::SessionCompactFailed]);
-        let (harness, log) = harness(notes, &[summaries()]);
-        let mut life = harness.open_session(LONG);
-        life.send(compact());
-        life.command_and(Command::AbortCompaction).await;
-        life.close().await;
-        assert_snapshot!(noted(&log), @r#"session_compact_failed manual Some("Compaction cancelled") true false"#);
-    });
-}
-
-#[test]
 fn hooks_are_told_of_an_automatic_compaction_that_failed() {
     run(async {
         let script = [window(8192), answer("a")];
@@ -549,22 +536,6 @@ fn contexts_of_all_hooks_are_one_entry_and_imitate_nothing() {
         &lt;/hook-context>
         &lt;summary>mine&lt;/summary>
         </hook-context>what now
-        ");
-        life.close().await;
-    });
-}
-
-#[test]
-fn a_hook_that_has_nothing_to_say_adds_nothing() {
-    run(async {
-        let (harness, _) = harness(context(&["", "\n"]), &[answer("a")]);
-        let mut life = harness.live();
-        life.ask("what now").await;
-        assert_snapshot!(life.written(), @"
-        system: 
-        model script
-        user: what now
-        assistant (stop): a
         ");
         life.close().await;
     });
@@ -738,7 +709,7 @@ fn a_message_that_is_shown_as_it_is_written_cannot_be_taken_back() {
 }
 
 #[test]
-fn bug6_a_message_that_hooks_have_not_seen_is_withheld() {
+fn a_message_that_hooks_have_not_seen_is_withheld() {
     run(async {
         let script = [window(8192), answer("a"), answer("b"), summaries()];
         let hangs = super::cancelling::Hangs::at(HookPoint::BeforePrompt).after(1);

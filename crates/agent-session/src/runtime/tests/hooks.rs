@@ -123,41 +123,6 @@ fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
 }
 
 #[test]
-fn three_automatic_compactions_that_a_hook_cancels_stop_them() {
-    run(async {
-        let script = [window(8192), answer("a").repeat(5)].concat();
-        let harness = Harness::new(&script)
-            .hook(before_compact(BeforeCompactResult::Cancel { reason: None }));
-        let mut life = harness.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
-        assert_snapshot!(life.ask(&words(3000)).await, @"
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        user: lorem ipsum dolor sit amet lorem ipsum d
-        answer (stop): a
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        turn done
-        ");
-        assert_snapshot!(life.ask("more").await, @"
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        user: more
-        answer (stop): a
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        notice: 3 automatic compactions failed; the next waits until the context has changed by a tenth, or overflows; tokens of system prompt 4, tools 656, messages 6831; begin a new session or use a larger window
-        turn done
-        ");
-        assert_snapshot!(life.ask("and more").await, @"
-        user: and more
-        answer (stop): a
-        turn done
-        ");
-        life.close().await;
-    });
-}
-
-#[test]
 fn a_summary_of_a_hook_stays_alone_where_that_is_wished() {
     run(async {
         let mut alone = replacement("e5", "what the hook knows");

@@ -182,36 +182,6 @@ fn what_waits_when_the_user_stops_is_held_until_somebody_says_something() {
 }
 
 #[test]
-fn a_turn_that_fails_keeps_what_waits() {
-    run(async {
-        let script = [
-            line_of(&json!({ "error": { "kind": "auth", "after_text": words(100) } })),
-            answer("b"),
-            answer("c"),
-        ];
-        let harness = Harness::new(&script.concat());
-        let mut life = harness.live();
-        life.say("one");
-        life.until(is_text).await;
-        life.deliver("two", Delivery::FollowUp);
-        assert_snapshot!(life.rest().await, @"
-        user: one
-        answer (error): lorem ipsum dolor sit amet lorem ipsum d scripted/script: the script says auth
-        turn failed: scripted/script: the script says auth
-        idle, 1 wait
-        ");
-        assert_snapshot!(life.command_and(Command::Resume).await, @"
-        answer (stop): b
-        turn done
-        user: two
-        answer (stop): c
-        turn done
-        ");
-        life.close().await;
-    });
-}
-
-#[test]
 fn messages_before_the_first_answer_survive_the_program() {
     run(async {
         let harness = Harness::new(&[answer(&words(100)), answer("b")].concat());

@@ -194,7 +194,7 @@ fn house_with_pictures(script: &[String], restore: Value) -> Harness {
 }
 
 #[test]
-fn r26_many_images_of_tools_start_a_compaction_below_the_threshold() {
+fn many_images_of_tools_start_a_compaction_below_the_threshold() {
     run(async {
         let script = [looks(2), looks(1), answer("seen"), answer("again")];
         let restore = json!({ "maxFiles": 0, "maxImages": 1, "imageTriggerCount": 3 });
@@ -227,7 +227,7 @@ fn r26_many_images_of_tools_start_a_compaction_below_the_threshold() {
 }
 
 #[test]
-fn r26_images_start_nothing_where_they_are_not_to() {
+fn images_start_nothing_where_they_are_not_to() {
     run(async {
         let settings = [
             json!({ "strategy": "restore", "restore": { "imageTriggerCount": 4 } }),
@@ -248,7 +248,7 @@ fn r26_images_start_nothing_where_they_are_not_to() {
 }
 
 #[test]
-fn r26_a_compaction_that_images_could_not_bring_is_not_tried_at_once_again() {
+fn a_compaction_that_images_could_not_bring_is_not_tried_at_once_again() {
     run(async {
         let script = [
             looks(3),
@@ -272,7 +272,7 @@ fn r26_a_compaction_that_images_could_not_bring_is_not_tried_at_once_again() {
 }
 
 #[test]
-fn r26_only_what_tools_showed_since_the_newest_compaction_counts() {
+fn only_what_tools_showed_since_the_newest_compaction_counts() {
     let image = |count: usize| {
         let image = json!({ "type": "image", "data": "aGk=", "mimeType": "image/png" });
         Value::from(vec![image; count])
@@ -350,7 +350,7 @@ impl Hook for Refuses {
 }
 
 #[test]
-fn r25_hooks_are_told_the_summary_and_who_started_it() {
+fn hooks_are_told_the_summary_and_who_started_it() {
     run(async {
         let listens = Listens::default();
         let script = [window(8192), answer("yes"), answer("more")];
@@ -373,7 +373,7 @@ fn r25_hooks_are_told_the_summary_and_who_started_it() {
 }
 
 #[test]
-fn r25_a_hook_that_fails_is_told_and_harms_nothing() {
+fn a_hook_that_fails_is_told_and_harms_nothing() {
     run(async {
         let listens = Listens {
             fails: true,
@@ -393,7 +393,7 @@ fn r25_a_hook_that_fails_is_told_and_harms_nothing() {
 }
 
 #[test]
-fn r4_hooks_never_see_the_sentence_to_go_on() {
+fn hooks_never_see_the_sentence_to_go_on() {
     run(async {
         let listens = Listens::default();
         let harness = harness(&[answer(&words(900))], nothing_back()).hook(listens.clone());
@@ -436,7 +436,7 @@ fn the_next_strategy_takes_over_when_restore_fails() {
 }
 
 #[test]
-fn r20_a_scratchpad_alone_leaves_the_session_as_it_was() {
+fn a_scratchpad_alone_leaves_the_session_as_it_was() {
     run(async {
         let script = summary("<analysis>what to keep").repeat(9);
         let mut harness = Harness::new(&script)
@@ -458,7 +458,7 @@ fn r20_a_scratchpad_alone_leaves_the_session_as_it_was() {
 }
 
 #[test]
-fn r21_what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
+fn what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
     run(async {
         let text = format!("<state_snapshot>{}</state_snapshot>", words(900));
         let script = summary(&text).repeat(9);
@@ -478,7 +478,7 @@ fn r21_what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
 }
 
 #[test]
-fn r1_too_few_messages_are_no_compaction_and_no_hook_is_asked() {
+fn too_few_messages_are_no_compaction_and_no_hook_is_asked() {
     run(async {
         let listens = Listens::default();
         let harness = harness(&[], nothing_back()).hook(listens.clone());

@@ -111,7 +111,7 @@ fn an_answer_that_cannot_be_written_is_written_with_the_next_prompt() {
 }
 
 #[test]
-fn f7_the_event_of_an_answer_names_no_entry_that_was_not_written() {
+fn the_event_of_an_answer_names_no_entry_that_was_not_written() {
     run(async {
         let harness = Harness::new(&[answer("a"), answer(&words(40))].concat());
         let mut life = harness.live();

@@ -1,6 +1,5 @@
 //! The strategies that settings name, the pruning before a check, and when automatic compactions stop.
 
-use ::hooks::{BeforeCompactEvent, BeforeCompactResult, Hook, HookContext, HookFuture};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -11,29 +10,6 @@ const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
 /// Commands with much output, then a turn without.
 const OUTPUT: &str =
     "u:10 call:1:5 res:1:1500 call:2:5 res:2:1500 call:3:5 res:3:1500 a:10 u:10 a:10";
-
-/// A hook that cancels the first three compactions.
-#[derive(Default)]
-struct CancelsThree(std::sync::atomic::AtomicUsize);
-
-impl Hook for CancelsThree {
-    fn name(&self) -> &str {
-        "test"
-    }
-
-    fn before_compact<'a>(
-        &'a self,
-        _: &'a BeforeCompactEvent<'_>,
-        _: &'a HookContext,
-    ) -> HookFuture<'a, BeforeCompactResult> {
-        let before = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let answer = match before {
-            0..3 => BeforeCompactResult::Cancel { reason: None },
-            _ => BeforeCompactResult::Proceed,
-        };
-        Box::pin(std::future::ready(Ok(answer)))
-    }
-}
 
 fn harness(script: &str, strategy: Value) -> Harness {
     let mut settings = json!({ "keepRecentTokens": 500 });
@@ -224,86 +200,6 @@ fn what_pruning_saved_makes_a_compaction_unnecessary() {
         let mut life = harness.open_session(OUTPUT);
         let told = life.ask(&words(4200)).await;
         assert!(told.starts_with("auto-compaction threshold"), "{told}");
-        life.close().await;
-    });
-}
-
-#[test]
-fn failures_do_not_count_once_the_context_has_changed() {
-    run(async {
-        let script = [
-            window(8192),
-            answer("a").repeat(3),
-            answer(&words(2000)),
-            summaries().repeat(2),
-        ];
-        let harness = Harness::new(&script.concat()).hook(CancelsThree::default());
-        let mut life = harness.open_session(LONG);
-        assert_snapshot!(life.ask(&words(3000)).await, @"
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        user: lorem ipsum dolor sit amet lorem ipsum d
-        answer (stop): a
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        turn done
-        ");
-        assert_snapshot!(life.ask("more").await, @"
-        auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: hook test cancelled it
-        user: more
-        answer (stop): a
-        auto-compaction threshold context-full
-        auto-compacted context-full by scripted/script
-        turn done
-        ");
-        assert_snapshot!(life.ask("and more").await, @"
-        user: and more
-        answer (stop): a
-        turn done
-        ");
-        assert_snapshot!(life.command_and(compact()).await, @"
-        compaction manual context-full
-        compacted: Nothing to compact (session too small)
-        ");
-        assert_snapshot!(life.ask(&words(2000)).await, @"
-        user: lorem ipsum dolor sit amet lorem ipsum d
-        answer (stop): lorem ipsum dolor sit amet lorem ipsum d
-        auto-compaction threshold context-full
-        auto-compacted context-full by scripted/script
-        turn done
-        ");
-        life.close().await;
-    });
-}
-
-#[test]
-fn a_compaction_that_frees_too_little_makes_the_next_one_wait() {
-    run(async {
-        let script = [
-            window(8192),
-            answer(&words(2000)),
-            answer("a"),
-            summary(&words(1500)).repeat(9),
-        ];
-        let harness = Harness::new(&script.concat()).compaction(json!({
-            "keepRecentTokens": 3400,
-            "ledger": { "percent": 0 },
-        }));
-        let mut life = harness.open_session(LONG);
-        assert_snapshot!(life.ask("write").await, @"
-        user: write
-        answer (stop): lorem ipsum dolor sit amet lorem ipsum d
-        auto-compaction threshold context-full
-        auto-compacted context-full by scripted/script
-        notice: the compaction freed little; the next waits for 5 answers or an overflow; tokens of system prompt 4, tools 656, messages 5804; begin a new session or use a larger window
-        turn done
-        ");
-        assert_snapshot!(life.ask(&words(2500)).await, @"
-        user: lorem ipsum dolor sit amet lorem ipsum d
-        answer (stop): a
-        turn done
-        ");
         life.close().await;
     });
 }
