@@ -7,7 +7,8 @@ use futures_executor::block_on;
 use session_finder::{Finder, session_name};
 use session_store::catalog::sessions_root;
 use session_store::{
-    FileCatalog, Locator, OpenSession, ReadObserver, SessionCatalog, StoreError, SyncPolicy, is_url,
+    FileCatalog, Locator, OpenSession, OutputStore, ReadObserver, SessionCatalog, StoreError,
+    SyncPolicy, is_url,
 };
 
 use crate::error::Error;
@@ -79,6 +80,12 @@ pub fn read(session: &Path, observer: &mut dyn ReadObserver) -> Result<Option<Ve
     Ok(Some(
         bytes.map_err(|error| Error::io("read", session, error))?,
     ))
+}
+
+/// Returns the whole outputs in the store of a session; `None` for a path.
+pub fn outputs_of(session: &Path) -> Option<Arc<dyn OutputStore>> {
+    let (catalog, _) = remote(session).ok()??;
+    catalog.outputs()
 }
 
 /// Returns whether something of a session is kept.

@@ -183,7 +183,6 @@ impl SessionBuilder {
         let redactor = self.redactor.unwrap_or_else(of_environment);
         config.tool_context.secret_variables = variables;
         config.tool_context.redactor = redactor.clone();
-        config.tool_context.overflow = config.store.local().map(|files| files.outputs);
         config.tool_context.holds_outputs = Some(session_store::holds_outputs);
         let (event_sender, events) = queue(self.event_bytes);
         let (handle, commands) = command_channel();

@@ -1,5 +1,6 @@
 //! The environment of a tool call, and its limits.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,6 +26,8 @@ pub struct ToolContext {
     pub approvals: Approvals,
     /// The folder for the whole text of output that was cut; without one that text is lost.
     pub overflow: Option<PathBuf>,
+    /// Fetches such text that is stored elsewhere.
+    pub stored: Option<FetchOutput>,
     /// Returns true if a folder holds such text of another session that works in a folder (the second path).
     pub holds_outputs: Option<fn(&Path, &Path) -> bool>,
     /// Environment variables that never reach a command, in addition to those with the name of a secret.
@@ -46,12 +49,37 @@ impl ToolContext {
             limits: ToolLimits::default(),
             approvals,
             overflow: None,
+            stored: None,
             holds_outputs: None,
             secret_variables: Vec::new(),
             redactor: Arc::default(),
             history: None,
             live: LiveOutput::default(),
         }
+    }
+}
+
+/// Fetches the whole text of an output, by the name of its file; waits for it.
+#[derive(Clone)]
+pub struct FetchOutput(Arc<Fetch>);
+
+type Fetch = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
+
+impl FetchOutput {
+    /// Returns what fetches by this function.
+    pub fn new(fetch: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(fetch))
+    }
+
+    /// Returns the text; `None` where it is not stored.
+    pub fn get(&self, name: &str) -> Option<Vec<u8>> {
+        (self.0)(name)
+    }
+}
+
+impl fmt::Debug for FetchOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FetchOutput").finish_non_exhaustive()
     }
 }
 

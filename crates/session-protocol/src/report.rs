@@ -1,9 +1,12 @@
 //! How a session is at a moment, for a caller that asks.
 
+use std::sync::Arc;
+
 use compaction_core::{Settings, TokenCount};
 use schemars::JsonSchema;
 use serde::Serialize;
 use session_model::{Diagnostic, Leaf, SessionTree};
+use session_store::OutputStore;
 use session_tools::restoring::Disk;
 
 use crate::event::TokenUsage;
@@ -99,6 +102,8 @@ pub struct Snapshot {
     pub window: TokenCount,
     /// Where the files are that it has touched.
     pub disk: Disk,
+    /// The whole outputs that were cut, where they are in its store.
+    pub outputs: Option<Arc<dyn OutputStore>>,
 }
 
 /// Snapshots are not compared.

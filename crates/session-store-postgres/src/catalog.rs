@@ -6,8 +6,8 @@ use std::sync::Arc;
 use session_model::{Leaf, Timestamp};
 use session_store::catalog::only_one;
 use session_store::{
-    Carry, ForkSource, InMemoryLog, Locator, NewSession, OpenSession, Page, Query, Queued,
-    ReadObserver, SessionCatalog, SessionFile, SessionRow, Store, StoreError, StoreFuture,
+    Carry, ForkSource, InMemoryLog, Locator, NewSession, OpenSession, OutputStore, Page, Query,
+    Queued, ReadObserver, SessionCatalog, SessionFile, SessionRow, Store, StoreError, StoreFuture,
     header_now,
 };
 use tokio_postgres::Row;
@@ -18,6 +18,7 @@ use crate::database::{Database, param};
 use crate::error::Purpose;
 use crate::lease::refusal;
 use crate::log::PostgresLog;
+use crate::outputs::PostgresOutputs;
 use crate::rows::read_behind;
 
 /// How many sessions a page has unless the caller says.
@@ -245,5 +246,9 @@ impl SessionCatalog for PostgresCatalog {
                 false => Ok(()),
             }
         })
+    }
+
+    fn outputs(&self) -> Option<Arc<dyn OutputStore>> {
+        Some(Arc::new(PostgresOutputs(self.database.clone())))
     }
 }

@@ -21,6 +21,7 @@ mod database;
 mod error;
 mod lease;
 mod log;
+mod outputs;
 mod rows;
 mod tls;
 

@@ -3,6 +3,7 @@
 //! A new store implements [`Backend`] and calls [`check`], the part that every store passes. Stores that several
 //! machines use pass [`check_shared`](crate::conformance_shared_tests::check_shared) too, and files their own part.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use session_model::{
@@ -15,7 +16,7 @@ use crate::in_memory_log::InMemoryLog;
 use crate::memory_store::{Kept, lock};
 use crate::{
     Batch, Delivery, ForkSource, Locator, MemoryCatalog, NewEntry, NewSession, OpenSession, Query,
-    SessionCatalog, SessionFile, SessionStore, list_all, move_queue,
+    SessionCatalog, SessionFile, SessionStore, is_sidecar, list_all, move_queue,
 };
 
 /// A kind of store, with all that the suite needs to disturb it.
@@ -42,6 +43,7 @@ pub async fn check(new: impl Fn() -> Box<dyn Backend>) {
     a_second_writer_is_refused(&*new()).await;
     a_killed_program_loses_nothing(&*new()).await;
     a_removed_session_is_gone(&*new()).await;
+    an_output_is_there_for_every_program(&*new()).await;
     what_others_wrote_is_a_conflict_where_the_caller_says_so(&*new()).await;
     pages_have_every_session_once(&*new()).await;
     a_session_is_adopted_byte_for_byte(&*new(), &*new()).await;
@@ -254,11 +256,42 @@ async fn a_removed_session_is_gone(backend: &dyn Backend) {
     let (mut store, _, at) = answered(backend).await;
     let queued = store.queue("later".into(), Delivery::Prompt).await;
     queued.expect("queued");
+    let (id, catalog) = (store.id().to_owned(), backend.catalog());
+    let outputs = catalog.outputs();
+    if let Some(outputs) = &outputs {
+        outputs.put(&id, "a", vec![1, 0]).await.expect("kept");
+    }
     drop(store);
-    let catalog = backend.catalog();
     catalog.remove(&at).await.expect("removed");
     assert_eq!(list_all(&*catalog, None).await.expect("a list"), []);
     catalog.open(&at, &mut ()).await.expect_err("it is gone");
+    if let Some(outputs) = &outputs {
+        assert_eq!(outputs.get("a").await.expect("an answer"), None);
+    }
+}
+
+async fn an_output_is_there_for_every_program(backend: &dyn Backend) {
+    let (store, _, at) = answered(backend).await;
+    let Some(outputs) = backend.catalog().outputs() else {
+        let local = store.local().map(|files| files.outputs);
+        let is_next_to = |folder: &PathBuf| is_sidecar(&folder.join("a.txt"));
+        assert!(local.as_ref().is_none_or(is_next_to), "{local:?} of {at}");
+        return;
+    };
+    let bytes: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();
+    for _ in 0..2 {
+        let kept = outputs.put(store.id(), "bash-1.txt", bytes.clone()).await;
+        kept.expect("kept, and kept again");
+    }
+    let killed = backend.killed();
+    let theirs = killed.catalog().outputs().expect("outputs");
+    let found = theirs.get("bash-1.txt").await.expect("an answer");
+    assert!(found == Some(bytes), "byte for byte");
+    for name in ["bash-2.txt", "", "it's/\0"] {
+        assert_eq!(theirs.get(name).await.expect("an answer"), None, "{name:?}");
+    }
+    let unknown = outputs.put("no session", "b", vec![1]).await;
+    unknown.expect_err("it has no session");
 }
 
 async fn what_others_wrote_is_a_conflict_where_the_caller_says_so(backend: &dyn Backend) {

@@ -84,7 +84,7 @@ pub use sidecars::{holds_outputs, is_sidecar, outputs_path, sidecars};
 pub use source::FileSource;
 pub use stamp::{header_now, new_header, now};
 pub use traits::{
-    Batch, BoxFuture, Carry, ForkSource, LocalFiles, NewSession, OpenSession, SessionCatalog,
-    SessionStore, StoreFuture, list_all, move_queue,
+    Batch, BoxFuture, Carry, ForkSource, LocalFiles, NewSession, OpenSession, OutputStore,
+    SessionCatalog, SessionStore, StoreFuture, list_all, move_queue,
 };
 pub use writer::STDIN_IN_PLACE;

@@ -256,8 +256,22 @@ pub trait SessionCatalog: fmt::Debug + Send + Sync {
     /// Returns the session whose id is `id`, or the only one whose id has this prefix.
     fn find<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Locator>;
 
-    /// Removes a session that no program has open, and what waits for it.
+    /// Removes a session that no program has open, what waits for it, and its outputs.
     fn remove<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, ()>;
+
+    /// Returns the whole outputs that were cut; `None` where they are [local files](LocalFiles::outputs).
+    fn outputs(&self) -> Option<Arc<dyn OutputStore>> {
+        None
+    }
+}
+
+/// The whole text of outputs that were cut, of all sessions of a catalog. Their names are unique.
+pub trait OutputStore: fmt::Debug + Send + Sync {
+    /// Keeps an output of a session; the same one again changes nothing.
+    fn put<'a>(&'a self, session: &'a str, name: &'a str, bytes: Vec<u8>) -> StoreFuture<'a, ()>;
+
+    /// Returns an output; `None` where there is none of this name.
+    fn get<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<Vec<u8>>>;
 }
 
 /// Returns all sessions of a catalog, the last written first: those that work in `cwd`, or all.

@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::thread;
 
 use compaction_core::{Removed, TokenCount, removed_outline};
+use futures_executor::block_on;
 use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::{ContextRules, Leaf, SessionPath, SessionTree, build_context};
@@ -12,7 +14,7 @@ use session_recall::{
     Access, InSession, Kind, Matches, QUOTED, Query, ReadRequest, Recall, RecallFilters,
     RecallRead, RecallRequest, recall_read, usual_read_tokens, wanted,
 };
-use session_store::is_sidecar;
+use session_store::{OutputStore, is_sidecar};
 
 use super::recalling::{Search, pattern, search};
 
@@ -76,14 +78,34 @@ pub fn answer_tokens(given: Option<u64>, count: usize, most: u64) -> TokenCount 
     TokenCount(given.clamp(LEAST, most))
 }
 
-/// Returns an output that is kept next to a session, and whether that is all of it.
-pub fn kept_output(path: &str) -> Option<(String, bool)> {
-    let path = Path::new(path);
-    let file = File::open(path).ok().filter(|_| is_sidecar(path))?;
-    let is_whole = file.metadata().ok()?.len() <= OUTPUT;
+/// Returns an output by its name.
+pub type Fetch<'a> = &'a (dyn Fn(&str) -> Option<Vec<u8>> + Sync);
+
+/// Returns an output that is kept next to a session, or that `fetch` returns by its name; and whether that is all of it.
+pub fn kept_output(path: &str, fetch: Option<Fetch<'_>>) -> Option<(String, bool)> {
+    let path = Some(Path::new(path)).filter(|path| is_sidecar(path))?;
     let mut bytes = Vec::new();
-    file.take(OUTPUT).read_to_end(&mut bytes).ok()?;
+    let is_whole = match File::open(path) {
+        Ok(file) => {
+            let is_whole = file.metadata().ok()?.len() <= OUTPUT;
+            file.take(OUTPUT).read_to_end(&mut bytes).ok()?;
+            is_whole
+        }
+        Err(_) => {
+            bytes = fetch?(path.file_name()?.to_str()?)?;
+            let is_whole = bytes.len() as u64 <= OUTPUT;
+            bytes.truncate(OUTPUT as usize);
+            is_whole
+        }
+    };
     Some((String::from_utf8_lossy(&bytes).into_owned(), is_whole))
+}
+
+/// Returns an output of a store by its name; waits for it.
+pub fn stored_output(store: &dyn OutputStore, name: &str) -> Option<Vec<u8>> {
+    // On a thread of its own: the caller may be in an executor.
+    let got = thread::scope(|scope| scope.spawn(|| block_on(store.get(name))).join());
+    got.ok()?.ok()?
 }
 
 impl Asking<'_> {

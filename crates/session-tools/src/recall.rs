@@ -12,7 +12,9 @@ use session_recall::{Access, Kind, Moment, Query, RecallFilters, RecallRead, Rec
 use super::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
 use super::earlier::earlier;
 use agent_tools::text::clip_line;
-use agent_tools::{Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
+use agent_tools::{
+    Concurrency, FetchOutput, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput,
+};
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
 /// How many entries are shown when the call says nothing, and at most.
@@ -186,6 +188,7 @@ fn run<'a, A: Send + 'static>(
             history,
             cancel: context.cancel.clone(),
             redactor: context.redactor.clone(),
+            stored: context.stored.clone(),
         };
         let work = tokio::task::spawn_blocking(move || look(&into, &arguments));
         tokio::select! {
@@ -229,6 +232,7 @@ struct Look {
     history: std::sync::Arc<History>,
     cancel: CancellationToken,
     redactor: std::sync::Arc<Redactor>,
+    stored: Option<FetchOutput>,
 }
 
 impl Look {
@@ -237,6 +241,13 @@ impl Look {
             tree: &self.history.tree,
             leaf: self.history.leaf,
             rules: Profile::Own.context_rules(),
+        }
+    }
+
+    fn output(&self, path: &str) -> Option<(String, bool)> {
+        match &self.stored {
+            Some(stored) => kept_output(path, Some(&|name| stored.get(name))),
+            None => kept_output(path, None),
         }
     }
 
@@ -277,6 +288,7 @@ impl Look {
             history: history.clone(),
             cancel: self.cancel.clone(),
             redactor: self.redactor.clone(),
+            stored: self.stored.clone(),
         }
     }
 
@@ -313,7 +325,7 @@ impl Look {
                 except,
                 access: Access {
                     clean: Some(&clean),
-                    outputs: Some(&kept_output),
+                    outputs: Some(&|path| self.output(path)),
                 },
                 hint: "recall_read reads them by id",
             },
@@ -343,7 +355,7 @@ impl Look {
         let clean = |text: &str| self.redactor.clean_answer(text);
         let access = Access {
             clean: Some(&clean),
-            outputs: Some(&kept_output),
+            outputs: Some(&|path| self.output(path)),
         };
         let around = arguments.around.unwrap_or(0);
         let tokens: TokenCount = answer_tokens(arguments.max_tokens, ids.len(), MOST_READ_TOKENS);

@@ -10,7 +10,7 @@ use session_model::tokens::{ScriptAware, TokenCounter};
 use session_model::{Leaf, LlmMessage, RoleOrder, build_context, decode_bytes};
 
 use agent_tools::approval::Approvals;
-use agent_tools::{History, ToolContext, ToolOutput, Workspace};
+use agent_tools::{FetchOutput, History, ToolContext, ToolOutput, Workspace};
 use llm_providers::CancellationToken;
 use session_model::ToolCall;
 use session_model::json::RawJson;
@@ -647,7 +647,7 @@ fn continued(folder: &std::path::Path) -> TestWorkspace {
 #[tokio::test]
 async fn a_session_that_continues_another_finds_its_list_its_entries_and_its_outputs() {
     let folder = tempfile::tempdir().unwrap();
-    let harness = continued(folder.path());
+    let mut harness = continued(folder.path());
     let told = harness.good("todo", json!({})).await;
     assert!(told.contains("[ ] write the importer"), "{told}");
     let told = harness.good("recall_read", json!({ "ids": ["e1"] })).await;
@@ -661,6 +661,14 @@ async fn a_session_that_continues_another_finds_its_list_its_entries_and_its_out
         .good("recall", json!({ "query": "needle-4711" }))
         .await;
     assert!(told.contains("row 2345 NEEDLE-4711"), "{told}");
+    // The output is in a store instead.
+    std::fs::remove_dir_all(folder.path().join("old.jsonl.outputs")).unwrap();
+    let stored = |name: &str| (name == "bash-1.txt").then(|| b"row 7 NEEDLE-4712\n".to_vec());
+    harness.context.stored = Some(FetchOutput::new(stored));
+    let told = harness
+        .good("recall", json!({ "query": "needle-4712" }))
+        .await;
+    assert!(told.contains("row 7 NEEDLE-4712"), "{told}");
     let told = harness.bad("recall_read", json!({ "ids": ["e9"] })).await;
     assert!(told.contains("e9"), "{told}");
 }

@@ -17,7 +17,9 @@ use crate::options::{Global, named_leaf};
 use crate::stores::{self, finder, is_same};
 use crate::ui::{BOLD, DIM, styled};
 use session_finder::{AGENTS, OWN};
-use session_tools::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
+use session_tools::asking::{
+    Answer, Asking, At, Fetch, KINDS, answer_tokens, kept_output, read, stored_output,
+};
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.
 ///
@@ -129,9 +131,14 @@ pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> 
     }
     let session = named.as_deref().map(open_session).transpose()?;
     let clean = |text: &str| global.output_filter().text(text);
+    let stored = session.as_ref();
+    let stored = stored.and_then(|session| stores::outputs_of(&session.path));
+    let stored = stored.as_deref();
+    let stored = stored.map(|stored| |name: &str| stored_output(stored, name));
+    let fetch = stored.as_ref().map(|fetch| fetch as Fetch<'_>);
     let access = Access {
         clean: Some(&clean),
-        outputs: Some(&kept_output),
+        outputs: Some(&|path| kept_output(path, fetch)),
     };
     let asked = match (&session, args.read.is_empty()) {
         (Some(session), false) => {

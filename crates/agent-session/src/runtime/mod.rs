@@ -24,6 +24,7 @@ mod instructions;
 mod jobs;
 mod navigation;
 mod notify;
+mod outputs;
 mod overflow;
 mod pins;
 mod preview;
@@ -69,6 +70,7 @@ use compaction_run::CompactionRun;
 use events::Events;
 use jobs::Done;
 use notify::{Notifier, notifier};
+use outputs::Outputs;
 use turn_state::TurnState;
 use work::{Next, Work};
 
@@ -110,6 +112,7 @@ pub struct AgentSession {
     server_configs: Vec<ServerConfig>,
     servers: Servers,
     tool_context: ToolContext,
+    outputs: Outputs,
     system_prompt: String,
     instructions: InstructionState,
     reasoning: Reasoning,
@@ -162,6 +165,9 @@ impl AgentSession {
         let mut tool_context = config.tool_context;
         tool_context.approvals = approvals;
         tool_context.workspace = workspace;
+        let outputs = Outputs::of(&*config.catalog, &*store);
+        tool_context.overflow = outputs.folder(&*store);
+        tool_context.stored = outputs.fetch();
         Self {
             machine: Machine::new(policy),
             store,
@@ -175,6 +181,7 @@ impl AgentSession {
             server_configs: config.servers,
             servers: Servers::default(),
             tool_context,
+            outputs,
             system_prompt: redactor.clean_answer(&config.system_prompt),
             instructions: InstructionState::of(instructions.without_keys(redactor)),
             reasoning: config.reasoning,

@@ -62,6 +62,7 @@ impl AgentSession {
             compaction: self.compaction.clone(),
             window: self.models.model.window,
             disk: self.disk(),
+            outputs: self.catalog.outputs(),
         }
     }
 }

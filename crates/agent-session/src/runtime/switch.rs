@@ -10,6 +10,7 @@ use session_model::{EntryDraft, EntryId, Leaf, SessionPath};
 
 use crate::machine::{Event, State};
 use crate::runtime::AgentSession;
+use crate::runtime::outputs::Outputs;
 use crate::runtime::view::Views;
 use agent_tools::Workspace;
 use session_protocol::event::SessionEvent;
@@ -83,7 +84,9 @@ impl AgentSession {
     /// goes to its own folder.
     pub(super) fn switch_store(&mut self, store: OpenSession) {
         self.tool_context.workspace = protect_session_files(&self.tool_context.workspace, &*store);
-        self.tool_context.overflow = store.local().map(|files| files.outputs);
+        self.outputs = Outputs::of(&*self.catalog, &*store);
+        self.tool_context.overflow = self.outputs.folder(&*store);
+        self.tool_context.stored = self.outputs.fetch();
         self.store = store;
         self.views = Views::default();
         self.instructions.switch_session();

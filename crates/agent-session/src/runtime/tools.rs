@@ -18,6 +18,7 @@ use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::Done;
 use crate::runtime::notify::Notifier;
+use crate::runtime::outputs::Outputs;
 use agent_tools::approval::Approvals;
 use agent_tools::{History, Idempotency, LiveOutput, ToolContext, ToolOutput, Toolbox};
 use session_protocol::event::SessionEvent;
@@ -52,6 +53,7 @@ impl AgentSession {
         let mut batch = Batch {
             tools: self.tools.clone(),
             context,
+            outputs: self.outputs.clone(),
             hooks: self.hooks.clone(),
             hook_context: self.hook_context(),
             notifier: self.notifier.clone(),
@@ -125,6 +127,7 @@ impl AgentSession {
 struct Batch {
     tools: Toolbox,
     context: ToolContext,
+    outputs: Outputs,
     hooks: Arc<HookSet>,
     hook_context: HookContext,
     notifier: Notifier,
@@ -226,7 +229,14 @@ impl Batch {
                 output,
             });
         });
-        self.tools.run(call, &context).await
+        let output = self.tools.run(call, &context).await;
+        if let Err(error) = self.outputs.keep(&output).await {
+            self.events.notice(format!(
+                "the whole output of {} is not stored: {error}",
+                call.name
+            ));
+        }
+        output
     }
 }
 

@@ -290,16 +290,19 @@ impl Capture {
 }
 
 fn make(folder: &Path, source: &str) -> io::Result<(File, PathBuf)> {
-    let mut builder = DirBuilder::new();
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-        builder.mode(0o700);
-        options.mode(0o600);
-    }
-    builder.recursive(true).create(folder)?;
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    make_folder(folder)?;
     let path = folder.join(format!("{source}-{}.txt", uuid::Uuid::now_v7()));
     let file = options.write(true).create_new(true).open(&path)?;
     Ok((file, path))
+}
+
+/// Makes the folder of whole outputs, which the user alone can read.
+pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
 }

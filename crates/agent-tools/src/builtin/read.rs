@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use llm_providers::{PieceRedactor, Redactor};
@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::json;
 use session_model::{Block, ImageBlock};
 
+use super::capture::make_folder;
 use super::file_tool::FileTool;
 use super::image;
 use crate::context::{ToolContext, ToolLimits};
@@ -20,7 +21,6 @@ use crate::file::CommitPoint;
 use crate::output::ToolOutput;
 use crate::text::{REPLACEMENT, count, more_in_line, reason, without_controls};
 use crate::tool::{Concurrency, PathArgument, ToolMeta};
-use crate::workspace::Workspace;
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
 /// The number of bytes of one read.
@@ -61,8 +61,7 @@ fn read(
     context: &ToolContext,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
-    let (overflow, others) = (context.overflow.as_deref(), context.holds_outputs);
-    let place = locate(&context.workspace, overflow, others, &arguments.path)?;
+    let place = locate(context, &arguments.path)?;
     show(
         &place,
         arguments,
@@ -74,22 +73,34 @@ fn read(
 }
 
 /// Returns the place of the file: in the workspace, or the whole text of output that was cut.
-fn locate(
-    workspace: &Workspace,
-    overflow: Option<&Path>,
-    others: Option<fn(&Path, &Path) -> bool>,
-    path: &str,
-) -> Result<ResolvedPath, String> {
+fn locate(context: &ToolContext, path: &str) -> Result<ResolvedPath, String> {
+    let workspace = &context.workspace;
     let kept = || {
         let given = Path::new(path).is_absolute().then(|| Path::new(path))?;
-        let found = given.canonicalize().ok()?;
+        let found = given
+            .canonicalize()
+            .ok()
+            .or_else(|| fetched(context, given))?;
         let folder = found.parent()?;
-        let own = overflow.and_then(|own| own.canonicalize().ok());
+        let own = context.overflow.as_ref();
+        let own = own.and_then(|own| own.canonicalize().ok());
+        let others = context.holds_outputs;
         let is_kept = own.as_deref() == Some(folder)
             || others.is_some_and(|holds_outputs| holds_outputs(folder, workspace.root()));
         is_kept.then(|| ResolvedPath::in_folder(folder, found.file_name()?).ok())?
     };
     kept().map_or_else(|| workspace.locate(path), Ok)
+}
+
+/// Returns a copy of an output that another run of the session has stored.
+fn fetched(context: &ToolContext, path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let bytes = context.stored.as_ref()?.get(name.to_str()?)?;
+    let folder = context.overflow.as_ref()?;
+    make_folder(folder).ok()?;
+    let copy = folder.join(name);
+    std::fs::write(&copy, bytes).ok()?;
+    copy.canonicalize().ok()
 }
 
 fn show(

@@ -10,6 +10,7 @@ use session_model::Block;
 use super::{TestWorkspace, text};
 use crate::builtin::image;
 use crate::builtin::replace::replace;
+use crate::context::FetchOutput;
 use crate::file::{CommitPoint, Target};
 
 #[tokio::test]
@@ -414,4 +415,19 @@ async fn a_kept_output_of_another_session_is_read_only_where_the_host_says_so() 
     sandbox.context.holds_outputs = Some(|_, _| true);
     let shown = sandbox.good("read", arguments).await;
     assert!(shown.contains("the whole output"), "{shown}");
+}
+
+#[tokio::test]
+async fn an_output_that_another_run_stored_is_read_by_the_name_of_its_file() {
+    let mut sandbox = TestWorkspace::new();
+    let scratch = tempfile::tempdir().unwrap();
+    sandbox.context.overflow = Some(scratch.path().join("s.jsonl.outputs"));
+    let text = |name: &str| (name == "bash-1.txt").then(|| b"the whole output".to_vec());
+    sandbox.context.stored = Some(FetchOutput::new(text));
+    let named = |name: &str| json!({ "path": format!("/gone/s.jsonl.outputs/{name}") });
+    for _ in 0..2 {
+        let shown = sandbox.good("read", named("bash-1.txt")).await;
+        assert!(shown.contains("the whole output"), "{shown}");
+    }
+    sandbox.bad("read", named("bash-2.txt")).await;
 }
