@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use session_model::{EntryBody, EntryId, EntryIndex, EntryKind, SessionPath};
+use session_model::{EntryBody, EntryId, EntryKind, PathMark, SessionPath};
 
 use crate::MESSAGE;
 
@@ -21,8 +21,7 @@ pub struct InstructionMessage {
 /// The messages with instructions on a path that grows, of which only what is new is read.
 #[derive(Debug, Default)]
 pub struct InstructionMessages {
-    /// How many entries of the path have been read, and the last of them.
-    read: Option<(usize, EntryIndex)>,
+    read: PathMark,
     /// All of them.
     pub all: Vec<InstructionMessage>,
     /// The place of the newest compaction.
@@ -32,15 +31,15 @@ pub struct InstructionMessages {
 impl InstructionMessages {
     /// Reads what the path has gone on with since; all of it where it is another path.
     pub fn follow(&mut self, path: &SessionPath<'_>) {
-        let entries = path.entries();
-        let known = self.read;
-        let known = known.filter(|(count, last)| entries.get(count - 1) == Some(last));
-        let from = known.map_or(0, |(count, _)| count);
-        if from == 0 {
-            *self = Self::default();
-        }
+        let from = self.read.advance(path).unwrap_or_else(|| {
+            *self = Self {
+                read: self.read,
+                ..Self::default()
+            };
+            0
+        });
         let tree = path.tree();
-        for (place, index) in entries.iter().enumerate().skip(from) {
+        for (place, index) in path.entries().iter().enumerate().skip(from) {
             match tree.kind(*index) {
                 EntryKind::ResetBoundary => self.all.clear(),
                 EntryKind::Compaction => self.compaction = Some(place),
@@ -52,7 +51,6 @@ impl InstructionMessages {
                 _ => {}
             }
         }
-        self.read = entries.last().map(|last| (entries.len(), *last));
     }
 
     /// Returns whether the newest compaction came behind a message.

@@ -83,7 +83,7 @@ pub use source::{LineSource, ReadMeter, SourceError, SourceFailure, Span, TakeLe
 pub use timestamp::Timestamp;
 pub use tokens::{TokenCount, TokenCounter, image_tokens};
 pub use tree::{
-    AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, LEAF_ENTRY, Leaf, SessionPath,
-    SessionTree, Turn, decode_bytes,
+    AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, LEAF_ENTRY, Leaf, PathMark,
+    SessionPath, SessionTree, Turn, decode_bytes,
 };
 pub use user_parts::{MARKERS, Marker, UserParts};

@@ -4,15 +4,14 @@
 use std::collections::BTreeMap;
 
 use session_model::{
-    AgentMessage, Block, Content, EntryBody, EntryId, EntryIndex, EntryKind, SessionPath,
+    AgentMessage, Block, Content, EntryBody, EntryId, EntryKind, PathMark, SessionPath,
 };
 
 /// The images of tools on a path that grows, of which only what is new is read. Those that a user pasted and those that
 /// a compaction brought back are no results of tools.
 #[derive(Debug, Default)]
 pub(super) struct ToolImages {
-    /// How many entries of the path have been read, and the last of them.
-    read: Option<(usize, EntryIndex)>,
+    read: PathMark,
     /// How many each result holds.
     of: BTreeMap<EntryId, usize>,
     /// How many there are.
@@ -24,20 +23,16 @@ pub(super) struct ToolImages {
 impl ToolImages {
     /// Reads what the path has gone on with since; from its newest compaction on where it is another path.
     pub fn follow(&mut self, path: &SessionPath<'_>) {
-        let entries = path.entries();
-        let known = self
-            .read
-            .filter(|(count, last)| entries.get(count - 1) == Some(last));
-        let from = match known {
-            Some((count, _)) => count,
-            None => {
-                *self = Self::default();
-                let compacted = path.newest(EntryKind::Compaction);
-                compacted.map_or(0, |(place, _)| place + 1)
-            }
-        };
+        let from = self.read.advance(path).unwrap_or_else(|| {
+            *self = Self {
+                read: self.read,
+                ..Self::default()
+            };
+            let compacted = path.newest(EntryKind::Compaction);
+            compacted.map_or(0, |(place, _)| place + 1)
+        });
         let tree = path.tree();
-        for index in &entries[from..] {
+        for index in &path.entries()[from..] {
             match tree.kind(*index) {
                 EntryKind::Compaction | EntryKind::ResetBoundary => {
                     self.of.clear();
@@ -51,7 +46,6 @@ impl ToolImages {
                 _ => {}
             }
         }
-        self.read = entries.last().map(|last| (entries.len(), *last));
     }
 
     fn take(&mut self, id: &EntryId, body: &EntryBody) {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
+use session_model::{
+    AgentMessage, EntryBody, EntryIndex, EntryKind, PathMark, SessionPath, SessionTree,
+};
 
 use session_model::text::one_line;
 
@@ -243,29 +245,20 @@ pub struct OpenTodos {
     list: TodoList,
     /// The newest call and its arguments, until its result is known: a call that failed has changed nothing.
     newest: Option<(String, Value)>,
-    /// How many entries of the path have been read, and the last of them.
-    read: Option<(usize, EntryIndex)>,
+    read: PathMark,
 }
 
 impl OpenTodos {
     /// Reads what `path` has gone on with since; all of it where it is another path. The tree must be the same.
     pub fn follow(&mut self, path: &SessionPath<'_>) {
-        let entries = path.entries();
-        let known = self
-            .read
-            .filter(|(count, last)| entries.get(count - 1) == Some(last));
-        let count = match known {
-            Some((count, _)) => count,
-            None => {
-                self.list = TodoList::default();
-                self.newest = None;
-                0
-            }
-        };
-        for index in &entries[count..] {
+        let from = self.read.advance(path).unwrap_or_else(|| {
+            self.list = TodoList::default();
+            self.newest = None;
+            0
+        });
+        for index in &path.entries()[from..] {
             self.take(path.tree(), *index);
         }
-        self.read = entries.last().map(|last| (entries.len(), *last));
     }
 
     /// Returns the todos that are not done, what is worked on first.

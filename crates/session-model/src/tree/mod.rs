@@ -31,7 +31,7 @@ use crate::source::{LineSource, ReadMeter, SourceError, SourceFailure, Span, Tak
 pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
 use kinds::Kinds;
-pub use path::{SessionPath, Turn};
+pub use path::{PathMark, SessionPath, Turn};
 pub use short_ids::FindIdError;
 
 /// The number of an entry: its place in the order of the file, counted from 0.

@@ -14,6 +14,21 @@ pub struct SessionPath<'a> {
     len: usize,
 }
 
+/// How much of a path was read that grows.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct PathMark(Option<(usize, EntryIndex)>);
+
+impl PathMark {
+    /// Marks a path as read, and returns the first place on it that was not; `None` where another path was read before.
+    pub fn advance(&mut self, path: &SessionPath<'_>) -> Option<usize> {
+        let entries = path.entries();
+        let last = entries.last().map(|last| (entries.len(), *last));
+        let read = std::mem::replace(&mut self.0, last);
+        let read = read.filter(|(count, last)| entries.get(count - 1) == Some(last));
+        read.map(|(count, _)| count)
+    }
+}
+
 /// A turn on a path: what a user asked for and everything up to the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {

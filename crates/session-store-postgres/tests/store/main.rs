@@ -361,3 +361,30 @@ async fn errors_name_what_to_do() {
     let refused = text(list_all(&*fresh, None).await.expect_err("a newer schema"));
     assert!(refused.contains("its tables have version 9"), "{refused}");
 }
+
+#[tokio::test]
+async fn a_connection_is_encrypted_and_the_certificate_verified() {
+    // The port is free until the server takes it.
+    let free = std::net::TcpListener::bind("localhost:0").expect("a port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let Some((server, certificate)) = Server::encrypted(port) else {
+        return test_support::skip("PostgreSQL or openssl is not installed");
+    };
+    let list = async |host: &str, more: &str| {
+        let address = format!("postgres://{host}:{port}/agents?user=agents&sslmode=require{more}");
+        let catalog = PostgresCatalog::of_address(&PathBuf::from(address)).expect("an address");
+        let (catalog, _) = catalog.expect("of PostgreSQL");
+        list_all(&catalog.apart(), None).await
+    };
+    let known = format!("&sslrootcert={}", certificate.display());
+    assert_eq!(list("localhost", &known).await.expect("a list"), []);
+    for (host, more) in [("localhost", ""), ("127.0.0.1", &*known)] {
+        let refused = list(host, more)
+            .await
+            .expect_err("not verified")
+            .to_string();
+        assert!(refused.contains("certificate"), "{host}{more}: {refused}");
+    }
+    drop(server);
+}

@@ -1,6 +1,7 @@
 //! A server of the tests' own, on a socket in a temporary folder.
 
-use std::os::unix::fs::{MetadataExt, chown};
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,6 +27,42 @@ impl Server {
         let server = Arc::new(Self::start()?);
         *running = Arc::downgrade(&server);
         Some(server)
+    }
+
+    /// Returns a server that encrypts connections to a port of `localhost`, and the file of its certificate; `None` where
+    /// the machine lacks PostgreSQL or openssl.
+    pub fn encrypted(port: u16) -> Option<(Self, PathBuf)> {
+        let folder = tempfile::tempdir().expect("a folder");
+        let named = "-subj /CN=localhost -addext subjectAltName=DNS:localhost -addext basicConstraints=CA:FALSE";
+        let made = Command::new("openssl")
+            .args(
+                "req -x509 -newkey rsa:2048 -nodes -days 2 -keyout key -out certificate".split(' '),
+            )
+            .args(named.split(' '))
+            .current_dir(folder.path())
+            .output();
+        made.ok().filter(|made| made.status.success())?;
+        let read = |name: &str| std::fs::read(folder.path().join(name)).expect("made");
+        let server = Self::start()?;
+        let data = server.data();
+        for (from, to) in [("certificate", "server.crt"), ("key", "server.key")] {
+            let file = data.join(to);
+            std::fs::write(&file, read(from)).expect("written");
+            std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("private");
+            if let Some((uid, gid)) = server.user {
+                chown(&file, Some(uid), Some(gid)).expect("given away");
+            }
+        }
+        let settings = format!("listen_addresses=localhost\nport={port}\nssl=on\n");
+        let socket = server.folder().display().to_string();
+        let settings = format!("{settings}unix_socket_directories='{socket}'\n");
+        std::fs::write(data.join("postgresql.auto.conf"), settings).expect("written");
+        let data_text = data.to_str().expect("a text");
+        server.call("pg_ctl", &["-D", data_text, "-m", "fast", "-w", "stop"]);
+        let log = server.folder().join("log");
+        let log = log.to_str().expect("a text");
+        server.call("pg_ctl", &["-D", data_text, "-l", log, "-w", "start"]);
+        Some((server, data.join("server.crt")))
     }
 
     fn start() -> Option<Self> {
