@@ -11,6 +11,7 @@ use session_recall::{Access, Kind, Moment, Query, RecallFilters, RecallRead, Rec
 
 use super::asking::{Answer, Asking, At, KINDS, answer_tokens, kept_output, read};
 use super::earlier::earlier;
+use super::recalling::RECALL;
 use agent_tools::text::clip_line;
 use agent_tools::{
     Concurrency, FetchOutput, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput,
@@ -34,9 +35,6 @@ const QUERY: usize = 2000;
 
 /// The longest error about an id that is repeated, in characters.
 const ERROR_CHARS: usize = 240;
-
-/// The name that models call the search by.
-pub(crate) const RECALL: &str = "recall";
 
 /// The name that models call the reading by.
 const READ: &str = "recall_read";

@@ -13,8 +13,6 @@ use session_model::{
 };
 use session_recall::{Matches, Recall, RecallRequest, RecallSearch};
 
-use crate::recall::RECALL;
-
 /// The largest compiled pattern, in bytes.
 const PATTERN_LIMIT: usize = 1 << 20;
 
@@ -76,6 +74,9 @@ pub fn search(
     let scans = scans.into_iter().map(|(_, scan)| scan).collect();
     search.finish(scans, &|| stop())
 }
+
+/// The name that models call the search by.
+pub(crate) const RECALL: &str = "recall";
 
 /// How the model finds again what a summary left out.
 const TEACH_RECALL: &str = include_str!(concat!("../templates/", "summary-recall.md"));

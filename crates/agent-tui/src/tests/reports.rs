@@ -1,9 +1,9 @@
 //! Reports about a session that runs.
 
 use agent_session::AgentSession;
+use agent_session::llm_script::Script;
 use agent_tools::Workspace;
 use compaction_core::TokenCount;
-use llm_script::Script;
 use serde_json::json;
 use session_protocol::{Ask, Command, Snapshot};
 use session_protocol::{Reply, SessionEvent};
