@@ -88,16 +88,12 @@ impl OutputFilter {
         }
     }
 
-    /// Returns how many keys were hidden, in words; `None` where there was none.
-    pub fn hidden(&self) -> Option<String> {
-        let hidden = self.hidden.load(Ordering::Relaxed);
-        (hidden > 0).then(|| format!("{} hidden", counted(hidden, "key")))
-    }
-
     /// Says on standard error how many keys were hidden.
     pub fn report(&self) {
-        if let Some(hidden) = self.hidden() {
-            note(&format!("{hidden}; --show-secrets shows them"));
+        let hidden = self.hidden.load(Ordering::Relaxed);
+        if hidden > 0 {
+            let keys = counted(hidden, "key");
+            note(&format!("{keys} hidden; --show-secrets shows them"));
         }
     }
 }

@@ -1,9 +1,13 @@
 //! Answers as text, within a budget of tokens.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ops::Range;
+
 use crate::excerpt::CUT;
 use crate::{Following, QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
 use session_model::tokens::ScriptAware;
-use session_model::{TokenCount, TokenCounter};
+use session_model::{EntryId, TokenCount, TokenCounter};
 
 /// The longest id, role or word that is shown, in characters: longer ones are damage or malice.
 const LONGEST_NAME: usize = 80;
@@ -21,35 +25,53 @@ const HEAD: u64 = 30;
 const BYTES_PER_TOKEN: u64 = 4;
 const WIDTHS: [u64; 4] = [100, 75, 55, 40];
 
+/// What an entry takes that fits words, with what came of it, in tokens.
+const ENTRY: u64 = 130;
+
 /// The least bytes of an entry that are shown, and the most: who needs more reads the entry.
 const LEAST_WIDTH: u64 = 80;
 const MOST_WIDTH: u64 = 640;
 
+impl RecallRequest<'_> {
+    /// Returns how many entries there is room for, each with enough to be read.
+    pub(super) fn readable(&self) -> usize {
+        let most = self.tokens.0.saturating_sub(LEAD) / ENTRY;
+        usize::try_from(most.max(1)).unwrap_or(usize::MAX)
+    }
+}
+
+/// What is printed of entries, by session and id: of each the pieces, from one character to another.
+pub type Printed = HashMap<(String, EntryId), Vec<Range<usize>>>;
+
 impl Recall {
     /// Returns the answer as text, with nothing in it that the budget has no room for.
     pub fn to_text(&self, request: &RecallRequest<'_>) -> String {
-        format!("{QUOTED} {}", self.body(request))
+        let hint = match self.found.is_empty() || request.hint.is_empty() {
+            true => String::new(),
+            false => format!(" {}.", request.hint),
+        };
+        let shown = self.shown(&mut Printed::new());
+        format!("{QUOTED} {}{hint}{shown}", self.lead())
     }
 
-    /// Returns the same without the words that say what it is.
-    pub fn body(&self, request: &RecallRequest<'_>) -> String {
-        let mut text = self.lead(request);
-        for found in &self.found {
-            text.push_str("\n\n");
-            text.push_str(&found_text(found));
-        }
-        text
+    /// Returns what was found, each entry behind a blank line; what is printed is not printed again.
+    pub fn shown(&self, printed: &mut Printed) -> String {
+        let found = self.found.iter();
+        found
+            .map(|it| format!("\n\n{}", found_text(it, printed)))
+            .collect()
     }
 
-    /// Returns the counts, what is missing, and what to do next.
-    fn lead(&self, request: &RecallRequest<'_>) -> String {
+    /// Returns the counts, and what is missing.
+    pub fn lead(&self) -> String {
         if self.excluded {
             return EXCLUDED.to_owned();
         }
-        let mut searched = counted(self.searched);
-        if self.unreadable > 0 {
-            searched.push_str(&format!(" ({} could not be read)", self.unreadable));
-        }
+        let searched = counted(self.searched);
+        let searched = match self.unreadable {
+            0 => searched,
+            unreadable => format!("{searched} ({unreadable} could not be read)"),
+        };
         let mut sentences = match self.matching {
             0 => vec![format!("Nothing in {searched} matches.")],
             matching => {
@@ -58,7 +80,15 @@ impl Recall {
                     matching => format!("{} match", counted(matching)),
                 };
                 let shown = self.found.len();
-                vec![format!("{matching}, {shown} shown; {searched} searched.")]
+                let order = match self.order {
+                    "" => String::new(),
+                    order => format!(", {order}"),
+                };
+                let mut found = format!("{matching}, {shown} shown{order}.");
+                if self.unreadable > 0 {
+                    found = format!("{found} {searched} searched.");
+                }
+                vec![found]
             }
         };
         if self.in_part {
@@ -71,20 +101,18 @@ impl Recall {
             let near = words(&self.near);
             sentences.push(format!("Close words in the session: {near}."));
         }
-        if !self.found.is_empty() && !request.hint.is_empty() {
-            sentences.push(format!("{}.", request.hint));
-        }
         sentences.join(" ")
     }
 
-    /// Takes in what `build` returns for a number of bytes an entry, as much as there is room for.
+    /// Takes in what `build` returns of `entries` entries for a number of bytes an entry, as much as there is room for.
     pub(super) fn fit(
         &mut self,
         build: &mut dyn FnMut(usize) -> Vec<Recalled>,
+        entries: usize,
         request: &RecallRequest<'_>,
     ) {
         let count = |this: &Self| ScriptAware.text(&this.to_text(request));
-        let entries = self.matching.clamp(1, request.entries.max(1)) as u64;
+        let entries = entries.max(1) as u64;
         let each = request.tokens.0.saturating_sub(LEAD) / entries;
         let tokens = TokenCount(each.saturating_sub(HEAD));
         for percent in WIDTHS {
@@ -123,17 +151,64 @@ impl Recall {
     }
 }
 
-fn found_text(found: &Recalled) -> String {
+fn found_text(found: &Recalled, printed: &mut Printed) -> String {
+    let id = shown_id(&found.short_id, &found.entry_id);
+    let session = found.session.as_ref();
+    let session = session.map_or(String::new(), |session| session.id.clone());
+    let known = printed.entry((session.clone(), found.entry_id.clone()));
+    let is_known = matches!(known, Entry::Occupied(_));
+    let known = known.or_default();
+    let length = |text: &str| text.chars().count();
+    // What is shown whole needs neither its length nor a character to read on from.
+    let shown = found.excerpts.iter().map(|it| length(&it.text));
+    let is_whole = shown.max() >= Some(found.total_chars);
+    let mut text = match is_known {
+        true => format!("[{}] above", clipped(id)),
+        false => found_head(found, is_whole),
+    };
+    for excerpt in &found.excerpts {
+        let at = excerpt.offset..excerpt.offset + length(&excerpt.text);
+        if known
+            .iter()
+            .any(|it| it.start <= at.start && at.end <= it.end)
+        {
+            continue;
+        }
+        known.push(at.clone());
+        let before = match at.start {
+            0 => String::new(),
+            _ if is_whole => String::new(),
+            offset => format!("@{offset} {CUT}"),
+        };
+        let is_end = is_whole || at.end >= found.total_chars;
+        let after = if is_end { "" } else { CUT };
+        text.push_str(&format!("\n{before}{}{after}", quoted(&excerpt.text)));
+    }
+    if let Some(next) = &found.followed_by {
+        match printed.entry((session, next.entry_id.clone())) {
+            Entry::Occupied(_) if is_known => {}
+            Entry::Occupied(_) => {
+                let id = clipped(shown_id(&next.short_id, &next.entry_id));
+                text.push_str(&format!("\n-> [{id}] above"));
+            }
+            Entry::Vacant(known) => {
+                let end = next.text.find(CUT).unwrap_or(next.text.len());
+                known.insert(Vec::new()).push(0..length(&next.text[..end]));
+                text.push_str(&next_text(next));
+            }
+        }
+    }
+    text
+}
+
+fn found_head(found: &Recalled, is_whole: bool) -> String {
     let mut head = head(
         shown_id(&found.short_id, &found.entry_id),
         &found.role,
         found.call.as_deref(),
     );
     head.extend(found.timestamp.as_deref().map(short_date));
-    head.push(found.place.name().to_owned());
-    // What is shown whole needs neither its length nor a place to read on from.
-    let shown = found.excerpts.iter().map(|it| it.text.chars().count());
-    let is_whole = shown.max() >= Some(found.total_chars);
+    head.extend(found.place.exception().map(str::to_owned));
     if !is_whole {
         head.push(format!("{} chars", found.total_chars));
     }
@@ -149,36 +224,23 @@ fn found_text(found: &Recalled) -> String {
         let (agent, id) = (&session.agent, clipped(&session.id));
         head.push(format!("in {agent} session {id} \"{title}\""));
     }
-    let mut text = head.join(", ");
-    for excerpt in &found.excerpts {
-        let end = excerpt.offset + excerpt.text.chars().count();
-        let before = match excerpt.offset {
-            0 => String::new(),
-            offset if is_whole => format!("@{offset} "),
-            offset => format!("@{offset} {CUT}"),
-        };
-        let before = if is_whole { String::new() } else { before };
-        let after = if is_whole || end >= found.total_chars {
-            ""
-        } else {
-            CUT
-        };
-        text.push_str(&format!("\n{before}{}{after}", quoted(&excerpt.text)));
-    }
-    if let Some(next) = &found.followed_by {
-        text.push_str(&next_text(next));
-    }
-    text
+    head.join(", ")
 }
 
 fn next_text(next: &Following) -> String {
     let id = clipped(shown_id(&next.short_id, &next.entry_id));
+    let of = next.call.as_ref();
+    let of = of.map_or(String::new(), |call| format!(" of {}", clipped(call)));
     let chars = next.total_chars;
     let chars = match next.text.chars().count() < chars {
         true => format!(", {chars} chars"),
         false => String::new(),
     };
-    format!("\n-> [{id}] {}{chars}\n{}", next.role, quoted(&next.text))
+    format!(
+        "\n-> [{id}] {}{of}{chars}\n{}",
+        next.role,
+        quoted(&next.text)
+    )
 }
 
 /// Returns the beginning of an id, where one is known.
@@ -244,7 +306,7 @@ fn read_text(entry: &RecalledText) -> String {
     let id = shown_id(&entry.short_id, &entry.entry_id);
     let mut head = head(id, &entry.role, entry.call.as_deref());
     head.extend(entry.timestamp.as_deref().map(short_date));
-    head.push(entry.place.name().to_owned());
+    head.extend(entry.place.exception().map(str::to_owned));
     head.push(format!("{} chars", entry.total_chars));
     if entry.offset > 0 {
         head.push(format!("from {}", entry.offset));

@@ -1,6 +1,7 @@
 //! The text of an entry as recall searches and shows it: calls in words, edits as differences, nothing private.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
@@ -100,8 +101,8 @@ pub(super) struct EntryText {
     pub text: String,
     /// The tools that it calls or whose result it is.
     pub tools: Vec<String>,
-    /// Where in the text its calls begin, and their ids.
-    pub calls: Vec<(usize, String)>,
+    /// Where in the text its calls are, and their ids.
+    pub calls: Vec<(Range<usize>, String)>,
     /// The call that it answers.
     pub answers: Option<String>,
     /// It is kept from searches: by a marker in it, or because the model must not see it.
@@ -256,8 +257,9 @@ fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
             Block::ToolCall(call) if is_own(call) => own.push(call_text(call, gate)),
             Block::ToolCall(call) => {
                 tools.push(call.name.clone());
-                calls.push((text.len(), call.id.clone()));
-                add(&mut text, &call_text(call, gate));
+                let words = call_text(call, gate);
+                add(&mut text, &words);
+                calls.push((words, call.id.clone()));
             }
             Block::Thinking(_) => {}
             other => add(&mut text, &block_text(other).unwrap_or_default()),
@@ -276,11 +278,19 @@ fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
     if is_own {
         text = own.join("\n");
     }
+    let found = gated(Author::Assistant, "assistant", text.into(), gate);
+    let mut end = 0;
+    // What is taken out before a call moves it.
+    let calls = calls.into_iter().map(|(words, id)| {
+        let start = found.text[end..].find(&words).map_or(end, |at| end + at);
+        end = found.text.len().min(start + words.len());
+        (start..end, id)
+    });
     EntryText {
         tools,
-        calls,
+        calls: calls.collect(),
         is_own,
-        ..gated(Author::Assistant, "assistant", text.into(), gate)
+        ..found
     }
 }
 

@@ -1,5 +1,7 @@
 //! Excerpts: what stands around the best places of a text, with its line breaks.
 
+use std::ops::Range;
+
 use serde::Serialize;
 
 use crate::terms::Place;
@@ -23,7 +25,7 @@ const MOST_PLACES: usize = 100;
 pub(super) const CUT: &str = "\u{2026}";
 
 /// Returns at most `most` excerpts of about `width` bytes around the best places, in their order; `weights` says how much
-/// each term counts. The best one has the term that counts most. Without places it is the beginning.
+/// each term counts. The best one has the term that counts most in its middle. Without places it is the beginning.
 pub(super) fn excerpts(
     text: &str,
     places: &[Place],
@@ -38,7 +40,7 @@ pub(super) fn excerpts(
         return vec![piece(text, 0, word_end(text, width))];
     };
     let mut counts = vec![0; weights.len().max(main + 1)];
-    let mut windows: Vec<(bool, f64, usize, usize)> = Vec::new();
+    let mut windows: Vec<(bool, f64, [usize; 3])> = Vec::new();
     for place in places {
         counts[place.term] += 1;
         if counts[place.term] > MOST_PLACES {
@@ -49,7 +51,7 @@ pub(super) fn excerpts(
         let first = places.partition_point(|it| it.start < from);
         let near = places[first..].iter().take_while(|it| it.start < until);
         let mut best: Vec<(usize, f64)> = Vec::new();
-        let (mut start, mut end) = (place.start, place.end);
+        let (mut start, mut end, mut middle) = (place.start, place.end, place.start);
         for it in near.filter(|it| it.end <= until) {
             let value = it.strength * weight(it.term);
             match best.iter_mut().find(|(term, _)| *term == it.term) {
@@ -57,21 +59,24 @@ pub(super) fn excerpts(
                 None => {
                     best.push((it.term, value));
                     (start, end) = (start.min(it.start), end.max(it.end));
+                    if it.term == main {
+                        middle = it.start;
+                    }
                 }
             }
         }
         let value = best.iter().map(|(_, value)| value).sum();
         let has_main = best.iter().any(|(term, _)| *term == main);
-        windows.push((has_main, value, start, end));
+        windows.push((has_main, value, [start, middle, end]));
     }
     windows.sort_by(|one, other| {
-        let by_value = other.1.total_cmp(&one.1).then(one.2.cmp(&other.2));
+        let by_value = other.1.total_cmp(&one.1).then(one.2[0].cmp(&other.2[0]));
         other.0.cmp(&one.0).then(by_value)
     });
     let least = windows.first().map_or(0.0, |best| best.1 / 2.0);
     let mut taken: Vec<(usize, usize)> = Vec::new();
-    for (_, value, start, end) in windows {
-        let (start, end) = window(text, start, end, width);
+    for (_, value, [start, middle, end]) in windows {
+        let (start, end) = window(text, start..end, middle, width);
         let is_apart = taken.iter().all(|(from, to)| end <= *from || *to <= start);
         if taken.len() < most && value >= least && is_apart {
             taken.push((start, end));
@@ -130,19 +135,24 @@ pub(super) fn first_word(text: &str, from: usize, to: usize) -> usize {
     blank.filter(|_| !is_start).map_or(from, |at| from + at)
 }
 
-/// Returns the window of about `width` bytes with `start` to `end` in its middle. It begins and ends with a line where
-/// one does nearby, else with a word.
-fn window(text: &str, start: usize, end: usize, width: usize) -> (usize, usize) {
-    let around = width.saturating_sub(end - start) / 2;
-    let from = text.floor_char_boundary(start.saturating_sub(around));
-    let to = text.ceil_char_boundary(end.saturating_add(around).min(text.len()));
-    let from = match text[from..start].find('\n') {
-        Some(line) if from > 0 => from + line + 1,
-        _ => first_word(text, from, start),
+/// Returns the window of about `width` bytes that has all of `inner` and, as far as it can, `middle` in its middle. It
+/// begins and ends with a line where that costs little, else with a word.
+fn window(text: &str, inner: Range<usize>, middle: usize, width: usize) -> (usize, usize) {
+    let Range { start, end } = inner;
+    let least = end.saturating_sub(width).min(start);
+    let from = middle.saturating_sub(width / 2).clamp(least, start);
+    let from = text.floor_char_boundary(from.min(text.len().saturating_sub(width)));
+    let to = text.ceil_char_boundary(from.saturating_add(width).clamp(end, text.len()));
+    let little = width / 6;
+    let line = text[from..start].find('\n').map(|line| from + line + 1);
+    let from = match line.filter(|line| from > 0 && line - from <= little) {
+        Some(line) => line,
+        None => first_word(text, from, start),
     };
-    let to = match text[end..to].rfind('\n') {
-        Some(line) if to < text.len() => end + line,
-        _ => last_word(text, end, to),
+    let line = text[end..to].rfind('\n').map(|line| end + line);
+    let to = match line.filter(|line| to < text.len() && to - line <= little) {
+        Some(line) => line,
+        None => last_word(text, end, to),
     };
     (from, to)
 }
@@ -226,6 +236,20 @@ mod tests {
         let places = Terms::of("line 700").places(&lines, &fold(&lines));
         let found = excerpts(&lines, &places, &[0.1, 5.0], 60, 1);
         assert!(found[0].text.contains("line 700\n"), "{found:?}");
+    }
+
+    #[test]
+    fn the_rarest_term_is_in_the_middle_whatever_lines_are_near() {
+        let long = "values that follow on one long line, ".repeat(20);
+        let text = format!("{long}\nthe port is:\n8421 {long}");
+        let places = Terms::of("the port").places(&text, &fold(&text));
+        let found = excerpts(&text, &places, &[0.1, 5.0], 100, 1);
+        assert!(found[0].text.contains("port is:\n8421 values"), "{found:?}");
+        let text = format!("zebra {long}walrus 77 {long}");
+        let places = Terms::of("line walrus").places(&text, &fold(&text));
+        let found = excerpts(&text, &places, &[1.0, 5.0], 120, 1);
+        let at = found[0].text.find("walrus").unwrap();
+        assert!((40..80).contains(&at), "{found:?}");
     }
 
     #[test]

@@ -22,12 +22,12 @@ pub enum Place {
 }
 
 impl Place {
-    /// Returns the place in words.
-    pub const fn name(self) -> &'static str {
+    /// Returns the place in words, unless it is out of the context, as most of what is searched for is.
+    pub const fn exception(self) -> Option<&'static str> {
         match self {
-            Self::InContext => "in context",
-            Self::OutOfContext => "out of context",
-            Self::OtherBranch => "other branch",
+            Self::InContext => Some("in context"),
+            Self::OutOfContext => None,
+            Self::OtherBranch => Some("other branch"),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What came of an entry: the result of its call, or the answer that ended the turn of a question.
 
 use serde::Serialize;
-use session_facts::commands_of;
+use session_facts::{CallBody, commands_of};
+use session_model::text::first_line;
 use session_model::{AgentMessage, EntryBody, EntryId, EntryIndex, SessionPath, StatedRole};
 
 use crate::entry_text::{Access, Author, EntryText, read_text};
@@ -17,6 +18,9 @@ pub struct Following {
     pub short_id: String,
     /// `result` or `answer`.
     pub role: &'static str,
+    /// The call whose result it is, where the entry makes several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// How long its text is, in characters.
     pub total_chars: usize,
     /// Its beginning, or its beginning and its end.
@@ -26,11 +30,15 @@ pub struct Following {
 /// How many entries are looked through for the result of a call, and for the next entry of another branch.
 const NEAR: usize = 64;
 
+/// How much of a call is shown that a result is of, in characters.
+const CALL: usize = 60;
+
 /// An entry that follows another one, and what is shown of it.
 #[derive(Debug)]
 pub(super) struct Next {
     pub index: EntryIndex,
     role: &'static str,
+    call: Option<String>,
     text: EntryText,
     /// What a command printed: the end matters more.
     is_output: bool,
@@ -44,11 +52,14 @@ impl Next {
             entry_id: EntryId::new(path.tree().id(self.index)),
             short_id: String::new(),
             role: self.role,
+            call: self.call.clone(),
             total_chars: text.chars().count(),
             text: match self.is_output {
                 true => both_ends(text, width),
                 false => start(text, width),
-            },
+            }
+            .trim_end()
+            .to_owned(),
         }
     }
 }
@@ -102,13 +113,14 @@ fn answer(path: &SessionPath<'_>, index: EntryIndex, access: Access<'_>) -> Opti
         Some(Next {
             index,
             role: "answer",
+            call: None,
             text,
             is_output: false,
         })
     })
 }
 
-/// Returns the result of the call that `place` is in, or else of the first one.
+/// Returns the result of the call that `place` is in, or else of the first one. What an edit answers says nothing new.
 fn result(
     path: &SessionPath<'_>,
     index: EntryIndex,
@@ -118,14 +130,18 @@ fn result(
 ) -> Option<Next> {
     let tree = path.tree();
     let mut calls = text.calls.iter();
-    let wanted = calls.clone().rfind(|(at, _)| *at <= place);
-    let (_, id) = wanted.or_else(|| calls.next())?;
+    let wanted = calls.clone().find(|(at, _)| at.contains(&place));
+    let (at, id) = wanted.or_else(|| calls.next())?;
     let entry = tree.entry(index).ok()?;
-    let runs = |message: &AgentMessage| {
-        let mut calls = message.tool_calls();
-        calls.any(|call| call.id == *id && !commands_of(call).is_empty())
-    };
-    let is_output = entry.messages().iter().any(|message| runs(message));
+    let messages = entry.messages();
+    let mut made = messages.iter().flat_map(|message| message.tool_calls());
+    let call = made.find(|call| call.id == *id)?;
+    let is_edit = matches!(
+        CallBody::of(call),
+        CallBody::Edit { .. } | CallBody::Write { .. }
+    );
+    let is_output = !commands_of(call).is_empty();
+    let call = (text.calls.len() > 1).then(|| first_line(&text.text[at.clone()], CALL));
     let results = after(path, index).take(NEAR);
     let mut results = results.filter(|at| tree.role(*at) == Some(StatedRole::ToolResult));
     results.find_map(|index| {
@@ -136,14 +152,14 @@ fn result(
         let AgentMessage::ToolResult(result) = &**message else {
             return None;
         };
-        let is_its = result.tool_call_id == *id;
-        let is_output = is_output || result.is_error;
+        let is_its = result.tool_call_id == *id && (result.is_error || !is_edit);
         let text = text.filter(|text| is_its && !text.is_excluded && !text.is_own)?;
         Some(Next {
             index,
             role: "result",
+            call: call.clone(),
             text,
-            is_output,
+            is_output: is_output || result.is_error,
         })
     })
 }

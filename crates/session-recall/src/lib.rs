@@ -58,6 +58,7 @@ use std::ops::Range;
 use serde::Serialize;
 use session_model::{EntryId, EntryIndex, TokenCount};
 
+pub use answer::Printed;
 pub use entry_text::{Access, QUOTED, ReadOutput};
 pub use excerpt::Excerpt;
 pub use file_history::{FileEvent, FileHistory, file_history};
@@ -176,6 +177,9 @@ pub struct Recall {
     pub excluded: bool,
     /// True when a text was not looked through to its end: there may be more than was found and counted.
     pub in_part: bool,
+    /// How what was found is ordered, where that is not by how well it fits.
+    #[serde(skip)]
+    order: &'static str,
 }
 
 #[cfg(test)]

@@ -36,17 +36,19 @@ const CUT: u64 = 85;
 /// The part of that which goes to the beginning of an output, in percent; its end gets the rest.
 const BEGINNING: u64 = 60;
 
-/// An entry that is to be read, from a character on.
+/// An entry that is to be read, or a piece of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wanted {
     /// The entry.
     pub entry: EntryIndex,
     /// The character to begin at.
     pub offset: usize,
+    /// How many characters; without it as many as there is room for.
+    pub length: Option<usize>,
 }
 
-/// Returns the entries that a text names: an id or its beginning, with `@` and the character to begin at, or two ids with
-/// `..` between them for all from one to the other.
+/// Returns the entries that a text names: an id or its beginning; behind it `@` and the character to begin at, `+` and how
+/// many characters; or two ids with `..` between them for all from one to the other.
 ///
 /// # Errors
 /// No entry, or more than one, is named so.
@@ -57,17 +59,29 @@ pub fn wanted(path: &SessionPath<'_>, text: &str) -> Result<Vec<Wanted>, String>
         tree.find_by_beginning(id)
             .map_err(|error| error.to_string())
     };
-    let at = |entry: EntryIndex| Wanted { entry, offset: 0 };
+    let at = |entry: EntryIndex| Wanted {
+        entry,
+        offset: 0,
+        length: None,
+    };
     let whole = match find(text) {
         Ok(entry) => return Ok(vec![at(entry)]),
         Err(error) => error,
     };
     let text = text.trim().trim_matches(['[', ']']);
-    if let Some((id, offset)) = text.rsplit_once('@')
-        && let Ok(offset) = offset.parse()
-    {
-        let entry = find(id)?;
-        return Ok(vec![Wanted { entry, offset }]);
+    if let Some((id, part)) = text.rsplit_once('@') {
+        let (offset, length) = match part.split_once('+') {
+            Some((offset, length)) => (offset.parse(), length.parse().map(Some)),
+            None => (part.parse(), Ok(None)),
+        };
+        if let (Ok(offset), Ok(length)) = (offset, length) {
+            let entry = find(id)?;
+            return Ok(vec![Wanted {
+                entry,
+                offset,
+                length,
+            }]);
+        }
     }
     let Some((one, other)) = text.split_once("..") else {
         return Err(whole);
@@ -248,30 +262,31 @@ pub fn recall_read(
         });
     }
     let places = places(path, context);
-    let asked = |at: EntryIndex| request.entries.iter().find(|wanted| wanted.entry == at);
-    let mut order: Vec<EntryIndex> = Vec::new();
+    // Each piece that is asked for, and its neighbours.
+    let mut order: Vec<(EntryIndex, Option<Wanted>)> = Vec::new();
     for wanted in &request.entries {
         let around = request.around.min(MOST_AROUND);
         for at in neighbours(path, wanted.entry, around) {
-            if !order.contains(&at) {
-                order.push(at);
+            let is_asked = request.entries.iter().any(|wanted| wanted.entry == at);
+            let piece = match (at == wanted.entry, is_asked) {
+                (true, _) => Some(*wanted),
+                (false, true) => continue,
+                (false, false) => None,
+            };
+            if !order.contains(&(at, piece)) {
+                order.push((at, piece));
             }
         }
     }
-    let short: Vec<&str> = order.iter().map(|at| tree.id(*at)).collect();
+    let short: Vec<&str> = order.iter().map(|(at, _)| tree.id(*at)).collect();
     let short = tree.short_ids(short.into_iter());
     let room = request
         .tokens
         .0
         .saturating_sub((order.len() as u64 + 1) * HEAD);
-    let pieces = order.into_iter().map(|index| {
-        let wanted = asked(index);
-        let mut piece = piece(
-            tree,
-            index,
-            wanted.map_or(0, |it| it.offset),
-            request.access,
-        );
+    let pieces = order.into_iter().map(|(index, wanted)| {
+        let (offset, length) = wanted.map_or((0, None), |it| (it.offset, it.length));
+        let mut piece = piece(tree, index, offset, length, request.access);
         piece.short_id = (*short.get(tree.id(index)).unwrap_or(&tree.id(index))).to_owned();
         piece.place = places[index.as_usize()];
         piece.neighbour = wanted.is_none();
@@ -341,7 +356,13 @@ fn neighbours(path: &SessionPath<'_>, index: EntryIndex, around: usize) -> Vec<E
     found
 }
 
-fn piece(tree: &SessionTree, index: EntryIndex, offset: usize, access: Access<'_>) -> RecalledText {
+fn piece(
+    tree: &SessionTree,
+    index: EntryIndex,
+    offset: usize,
+    length: Option<usize>,
+    access: Access<'_>,
+) -> RecalledText {
     let mut piece = RecalledText {
         entry_id: EntryId::new(tree.id(index)),
         short_id: String::new(),
@@ -372,9 +393,12 @@ fn piece(tree: &SessionTree, index: EntryIndex, offset: usize, access: Access<'_
         piece.call = call_line(tree, index, &text, access.into());
         piece.role = text.role;
         piece.excluded = text.is_excluded;
-        piece.is_output = text.author == Author::Tool && offset == 0;
+        piece.is_output = text.author == Author::Tool && offset == 0 && length.is_none();
         piece.total_chars = text.text.chars().count();
-        piece.text = text.text.chars().skip(offset).collect();
+        let end = length.map_or(usize::MAX, |length| offset.saturating_add(length));
+        piece.next_offset = (end < piece.total_chars).then_some(end);
+        let wanted = text.text.chars().skip(offset);
+        piece.text = wanted.take(length.unwrap_or(usize::MAX)).collect();
     }
     piece
 }

@@ -21,6 +21,9 @@ use session_facts::{FileAction, file_call};
 const LEAST_SCORE: f64 = 0.4;
 const FIRST: usize = 3;
 
+/// How much is shown of what came of an entry of a list, in bytes.
+const LIST_NEXT: usize = 160;
+
 /// How many entries are read to know how long texts are on the average.
 const SAMPLES: usize = 256;
 
@@ -143,7 +146,7 @@ impl<'a> RecallSearch<'a> {
         recall.matching = ranked.found.len();
         if ranked.found.is_empty() {
             recall.near = self.near(&mut recall, stop)?;
-            recall.fit(&mut |_| Vec::new(), self.request);
+            recall.shorten(self.request);
             return Some(recall);
         }
         let by_time =
@@ -160,7 +163,7 @@ impl<'a> RecallSearch<'a> {
             let best = groups.iter().map(|group| group.score).fold(0.0, f64::max);
             groups[0].score = best;
         }
-        // What fits words far less than the best is counted, not shown; a pattern means each match.
+        // What fits words far less than the best is counted, not shown; a pattern means each match, a list each entry.
         let is_ranked = !self.terms.terms.is_empty() && !by_time;
         let best = groups.first().map_or(1.0, |best| best.score);
         let least = if is_ranked { best * LEAST_SCORE } else { 0.0 };
@@ -169,11 +172,15 @@ impl<'a> RecallSearch<'a> {
             number += 1;
             number <= FIRST || group.score >= least
         });
-        groups.truncate(self.request.entries);
-        drop_calls_of_results(&mut groups);
+        let most = match is_ranked {
+            true => most.min(self.request.readable()),
+            false => most,
+        };
+        drop_calls_of_results(&mut groups, most);
+        groups.truncate(most);
         let shown: Vec<Shown<'_>> = groups
             .iter()
-            .filter_map(|it| self.shown(it, &groups))
+            .filter_map(|it| self.shown(it, &groups, &ranked.weights))
             .collect();
         if stop() {
             return None;
@@ -181,11 +188,25 @@ impl<'a> RecallSearch<'a> {
         let mut build = |width: usize| {
             let of = |it: &Shown<'_>| {
                 let width = width_of(width, it.group.score / best, it.text.author);
-                recalled(self.path, self.gate(), it, &ranked.weights, width)
+                let next = if is_ranked {
+                    width
+                } else {
+                    width.min(LIST_NEXT)
+                };
+                recalled(self.path, self.gate(), it, &ranked.weights, [width, next])
             };
             with_short_ids(self.tree(), shown.iter().map(of).collect())
         };
-        recall.fit(&mut build, self.request);
+        recall.order = match (&self.request.filters.file, self.request.query) {
+            (Some(_), _) => "newest first",
+            (None, Query::All) => "oldest first",
+            _ => "",
+        };
+        recall.fit(&mut build, shown.len(), self.request);
+        // What there is no room for are the oldest all the same.
+        if recall.order == "oldest first" {
+            recall.found.reverse();
+        }
         Some(recall)
     }
 
@@ -367,7 +388,7 @@ impl<'a> RecallSearch<'a> {
     }
 
     /// Returns what may be shown of a group; what comes of an entry only where `groups` does not have it.
-    fn shown<'g>(&self, group: &'g Group, groups: &[Group]) -> Option<Shown<'g>> {
+    fn shown<'g>(&self, group: &'g Group, groups: &[Group], weights: &[f64]) -> Option<Shown<'g>> {
         let index = group.newest.index;
         let text = self.text_of(index)?;
         let places = match self.request.query {
@@ -384,8 +405,15 @@ impl<'a> RecallSearch<'a> {
                 found.collect()
             }
         };
-        let first = places.first().map_or(0, |place| place.start);
-        let next = following(self.path, index, &text, first, self.request.access);
+        let value = |place: &terms::Place| place.strength * weights.get(place.term).unwrap_or(&1.0);
+        let mut best = places.first();
+        for place in &places {
+            best = best
+                .filter(|best| value(best) >= value(place))
+                .or(Some(place));
+        }
+        let best = best.map_or(0, |place| place.start);
+        let next = following(self.path, index, &text, best, self.request.access);
         let is_new = |next: &Next| groups.iter().all(|it| it.newest.index != next.index);
         Some(Shown {
             group,

@@ -17,10 +17,11 @@ pub(super) struct Shown<'g> {
     pub next: Option<Next>,
 }
 
-/// Takes out the calls whose results are shown, too: a result names its call. The result has the better rank of both.
-pub(super) fn drop_calls_of_results(groups: &mut Vec<Group>) {
+/// Takes out the calls whose results are shown, too, of the first `most`: a result names its call. The result has the better
+/// rank of both.
+pub(super) fn drop_calls_of_results(groups: &mut Vec<Group>, most: usize) {
     let mut at = 0;
-    while at < groups.len() {
+    while at < groups.len().min(most) {
         let call = &groups[at].newest;
         let result = groups.iter().position(|it| {
             let answers = it.newest.answers.as_ref();
@@ -42,7 +43,7 @@ pub(super) fn drop_calls_of_results(groups: &mut Vec<Group>) {
 pub(super) fn width_of(width: usize, share: f64, author: Author) -> usize {
     let least = match author {
         Author::User => SHORT_MESSAGE,
-        _ => EXCERPT_BYTES * 3 / 4,
+        _ => EXCERPT_BYTES,
     };
     let part = (width as f64 * share * share) as usize;
     part.max(least.min(width))
@@ -52,7 +53,7 @@ pub(super) fn width_of(width: usize, share: f64, author: Author) -> usize {
 const SHORT_MESSAGE: usize = 280;
 
 /// How long one of several excerpts is at least, in bytes, and how many there are of one entry.
-const EXCERPT_BYTES: usize = 160;
+const EXCERPT_BYTES: usize = 200;
 const MOST_EXCERPTS: usize = 3;
 
 /// Returns the call that an entry answers, as one line.
@@ -70,13 +71,13 @@ pub(super) fn call_line(
     Some(session_model::text::first_line(&call, 100))
 }
 
-/// Returns what is shown of an entry, in about `width` bytes, and as much of what came of it.
+/// Returns what is shown of an entry, and of what came of it, in about so many bytes.
 pub(super) fn recalled(
     path: &SessionPath<'_>,
     gate: Gate<'_>,
     shown: &Shown<'_>,
     weights: &[f64],
-    width: usize,
+    [width, next_width]: [usize; 2],
 ) -> Recalled {
     let tree = path.tree();
     let Shown {
@@ -102,7 +103,7 @@ pub(super) fn recalled(
         copies: group.copies.iter().map(id).collect(),
         total_chars: text.text.chars().count(),
         excerpts: excerpts(&text.text, places, weights, width / most, most),
-        followed_by: next.as_ref().map(|next| next.shown(path, width)),
+        followed_by: next.as_ref().map(|next| next.shown(path, next_width)),
     }
 }
 

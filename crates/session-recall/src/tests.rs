@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use session_model::{ContextRules, SessionTree, build_context, decode_bytes};
 
 use super::{
-    Access, Clean, InSession, Kind, Matches, Moment, Place, Query, ReadRequest, Recall,
+    Access, Clean, InSession, Kind, Matches, Moment, Place, Printed, Query, ReadRequest, Recall,
     RecallFilters, RecallRead, RecallRequest, RecallSearch, Recalled, recall_read, wanted,
 };
 use session_model::tokens::ScriptAware;
@@ -318,7 +318,67 @@ fn a_file_means_calls_on_it_the_newest_first() {
     assert_eq!(filtered(&tree, Query::All, &other), "");
     assert_eq!(filtered(&tree, Query::Words("stripes"), &file), "e3");
     let messages = |it: &mut RecallFilters| it.kind = Some(Kind::User);
-    assert_eq!(filtered(&tree, Query::All, &messages), "e11 e1");
+    // Other lists are read from their beginning.
+    assert_eq!(filtered(&tree, Query::All, &messages), "e1 e11");
+    let many: Vec<Value> = (1..=20)
+        .map(|number| user(&format!("message {number}")))
+        .collect();
+    let tree = tree_of(&many);
+    let newest = "e13 e14 e15 e16 e17 e18 e19 e20";
+    assert_eq!(filtered(&tree, Query::All, &messages), newest);
+}
+
+#[test]
+fn a_call_among_others_shows_its_own_result_and_an_edit_none() {
+    let named = |id: &str, command: &str| json!({ "type": "toolCall", "id": id, "name": "bash", "arguments": { "command": command } });
+    let secret = "k3y-".repeat(30);
+    let text = json!({ "type": "text", "text": format!("With {secret} both:") });
+    let several = json!([text, named("c1", "make walrus"), named("c2", "make zebra")]);
+    let edit = json!({ "path": "a.rs", "oldText": "one", "newText": "ferret" });
+    let tree = tree_of(&[
+        json!({ "role": "assistant", "content": several }),
+        result("c1", "bash", "tusks"),
+        result("c2", "bash", "stripes"),
+        call("c3", "edit", &edit),
+        result("c3", "edit", "Replaced."),
+    ]);
+    let clean = |text: &str| text.replace(&secret, "-");
+    let shown = |words: &'static str| {
+        let wanted = RecallRequest {
+            access: Access {
+                clean: Some(&clean),
+                outputs: None,
+            },
+            ..request(Query::Words(words))
+        };
+        search(&tree, &wanted).to_text(&wanted)
+    };
+    let of_second = "-> [e3] result of bash: make zebra\nstripes";
+    assert!(shown("zebra").contains(of_second), "{}", shown("zebra"));
+    let of_first = "-> [e2] result of bash: make walrus\ntusks";
+    assert!(shown("walrus").contains(of_first), "{}", shown("walrus"));
+    assert!(!shown("ferret").contains("->"), "{}", shown("ferret"));
+}
+
+#[test]
+fn what_several_queries_find_is_printed_once() {
+    let tree = tree_of(&[user("the zebra and the lion"), assistant("They eat grass.")]);
+    let mut printed = Printed::new();
+    let mut shown = |words: &str| find(&tree, words).shown(&mut printed);
+    assert_eq!(
+        shown("zebra"),
+        "\n\n[e1] user, 2026-01-02 10:00, in context\nthe zebra and the lion\n-> [e2] answer\nThey eat grass."
+    );
+    assert_eq!(shown("lion"), "\n\n[e1] above");
+    assert_eq!(shown("grass"), "\n\n[e2] above");
+    let long = format!("walrus {} ferret", "words between ".repeat(200));
+    let tree = tree_of(&[user(&long)]);
+    let mut printed = Printed::new();
+    let mut shown = |words: &str| find(&tree, words).shown(&mut printed);
+    assert!(shown("walrus").contains("walrus words"));
+    let other = shown("ferret");
+    assert!(other.starts_with("\n\n[e1] above\n@"), "{other}");
+    assert!(other.ends_with("between  ferret"), "{other}");
 }
 
 #[test]
@@ -770,6 +830,21 @@ fn ids_are_given_by_beginnings_and_ranges() {
     let path = tree.path(tree.leaf());
     assert!(wanted(&path, "e2..e9").unwrap_err().contains("e9"));
     assert!(wanted(&path, "nope").is_err());
+}
+
+#[test]
+fn pieces_of_an_entry_are_read_by_character_and_length() {
+    let tree = tree_of(&[user("0123456789"), assistant("b")]);
+    let read = read(&tree, &["e1@2+3", "e1@8", "e2"], 0, 1000);
+    let pieces = read.entries.iter();
+    let pieces: Vec<(&str, Option<usize>)> = pieces
+        .map(|it| (it.text.as_str(), it.next_offset))
+        .collect();
+    assert_eq!(pieces, [("234", Some(5)), ("89", None), ("b", None)]);
+    let text = read.to_text();
+    assert!(text.contains("from 2\n234\n[5 chars left: e1@5]"), "{text}");
+    let path = tree.path(tree.leaf());
+    assert!(wanted(&path, "e1@2+x").is_err());
 }
 
 #[test]

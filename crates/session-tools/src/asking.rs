@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::{ContextRules, Leaf, SessionPath, SessionTree, build_context};
 use session_recall::{
-    Access, InSession, Kind, Matches, QUOTED, Query, ReadRequest, Recall, RecallFilters,
+    Access, InSession, Kind, Matches, Printed, QUOTED, Query, ReadRequest, Recall, RecallFilters,
     RecallRead, RecallRequest, recall_read, usual_read_tokens, wanted,
 };
 use session_store::{OutputStore, is_sidecar};
@@ -254,10 +254,12 @@ impl Asking<'_> {
         }
     }
 
-    /// Returns the answers as text.
+    /// Returns the answers as text. What several queries find is printed once.
     pub fn text(&self, answers: &[Answer]) -> String {
-        let one = |answer: &Answer| match answer {
-            Answer::Found(found) => found.body(&self.request),
+        let hint = self.request.hint;
+        let mut printed = Printed::new();
+        let mut one = |answer: &Answer| match answer {
+            Answer::Found(found) => format!("{}{}", found.lead(), found.shown(&mut printed)),
             Answer::Read(read) => {
                 let text = read.to_text();
                 text.trim_start_matches(QUOTED).trim_start().to_owned()
@@ -266,14 +268,17 @@ impl Asking<'_> {
                 "Nothing is out of the context.".to_owned()
             }
             Answer::Outline { outline } => format!(
-                "What is out of the context; lines behind > are quoted from the entry in brackets. {}.\n\n{outline}",
-                self.request.hint
+                "What is out of the context; lines behind > are quoted from the entry in brackets. {hint}.\n\n{outline}"
             ),
         };
         match answers {
+            [Answer::Found(found)] => found.to_text(&self.request),
             [only] => format!("{QUOTED} {}", one(only)),
             _ => {
                 let mut text = QUOTED.to_owned();
+                if !answers.iter().all(Answer::is_empty) {
+                    text.push_str(&format!(" {hint}."));
+                }
                 for (query, answer) in self.queries.iter().zip(answers) {
                     let query = session_model::text::first_line(query, 80);
                     text.push_str(&format!("\n\n## {query}\n{}", one(answer)));

@@ -83,7 +83,7 @@ enum KindArgument {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadArguments {
-    /// ID, ID@CHARACTER, or ID..ID
+    /// ID, ID@CHARACTER+LENGTH, or ID..ID
     #[serde(deserialize_with = "one_or_many")]
     ids: Vec<String>,
     /// also so many entries before and after

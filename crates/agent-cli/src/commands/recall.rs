@@ -65,13 +65,14 @@ pub struct RecallArgs {
     /// The most entries that are shown.
     #[arg(long, value_name = "N", default_value = "8")]
     pub limit: NonZeroUsize,
-    /// Read these entries instead of searching: ID, ID@CHARACTER to begin there, or ID..ID; comma-separated.
+    /// Read these entries instead of searching: ID, ID@CHARACTER to begin there, ID@CHARACTER+LENGTH, or ID..ID;
+    /// comma-separated.
     #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with_all = SEARCHING)]
     pub read: Vec<String>,
     /// With --read: also show so many entries before and after.
     #[arg(long, value_name = "N", default_value = "0")]
     pub around: usize,
-    /// The most tokens that are printed: 1000 for a query or an entry, 500 for each further one, at most 2000.
+    /// The most tokens that are printed: 1000 for a query or an entry, 500 for each further one, at most 4000.
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
     /// The answer is for a model that calls tools.

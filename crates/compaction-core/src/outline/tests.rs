@@ -158,10 +158,10 @@ fn a_long_text_is_cut_with_a_mark_that_names_its_entry() {
     let text = write(&outline(&tree), 120, true);
     insta::assert_snapshot!(text, @"
     user [entry-0001]
-    > Start here. filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler
+    > Start here. filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler
 
-    [... 2969 characters left out, entry entry-0001]
-    > filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler And stop there.
+    [... 2997 characters left out, entry entry-0001@347+2997]
+    > filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler filler And stop there.
 
     agent [entry-0002]
     > done with it

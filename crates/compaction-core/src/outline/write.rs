@@ -319,7 +319,7 @@ fn share(count: usize, part: u64, whole: u64) -> usize {
 }
 
 /// Adds the lines of a text, each after `> `; if it has more than `most` characters, the middle is left out, with a
-/// mark that has its size and names the entry. Blank lines are skipped.
+/// mark that has its size and names the entry as `recall_read` takes it. Blank lines are skipped.
 fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
     let characters = words.chars().count();
     if characters <= most {
@@ -331,12 +331,12 @@ fn push_quote(text: &mut String, words: &str, most: usize, id: &str) {
     let head = end_of_word(words, head);
     let tail = start_of_word(words, characters - tail).max(head);
     push_lines(text, &words[..head]);
-    let left_out = words[head..tail].chars().count();
+    let [from, left_out] = [&words[..head], &words[head..tail]].map(|text| text.chars().count());
     begin(text, false);
     match id.is_empty() {
         true => text.push_str(&format!("[... {left_out} characters left out]\n")),
         false => text.push_str(&format!(
-            "[... {left_out} characters left out, entry {id}]\n"
+            "[... {left_out} characters left out, entry {id}@{from}+{left_out}]\n"
         )),
     }
     if tail < words.len() {

@@ -224,15 +224,12 @@ impl State {
             (None, false) => bounded(&text, most.unwrap_or(ANSWER)),
         };
         let missing = outcome.report.text();
-        let notes = missing
-            .into_iter()
-            .chain(cli.global.output_filter().hidden());
-        let notes: String = notes.map(|note| format!("\n\n{note}")).collect();
+        let missing = missing.map_or(String::new(), |missing| format!("\n\n{missing}"));
         let text = match note.is_empty() {
             true => text,
             false => format!("{note}\n\n{}", text.trim_start_matches(QUOTED).trim_start()),
         };
-        Ok(text + &notes)
+        Ok(text + &missing)
     }
 
     /// Fails where a session is neither the server's nor of this project: a model writes into no other.

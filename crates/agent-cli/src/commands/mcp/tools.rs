@@ -110,7 +110,7 @@ pub(super) const TOOLS: &[CommandTool] = &[
             argument("ids")
                 .of("read")
                 .required()
-                .about("ID, ID@CHARACTER or ID..ID"),
+                .about("ID, ID@CHARACTER+LENGTH or ID..ID"),
             argument("around"),
             argument("max_tokens"),
         ],
