@@ -6,6 +6,9 @@ import { createServer } from "node:http";
 export const FACT = "the spare key hangs below the blue walrus";
 export const INVENTORY = "Read the inventory aloud. Never sail without a lamp.";
 export const QUESTION = "Find the spare key.";
+/** What is asked next to a busy session, and how often recall is called for it. */
+export const CROWDED = "Find the spare key ten times.";
+export const CALLS = 10;
 /** What is answered as if it filled the context. */
 export const FILL = "Fill the context.";
 
@@ -26,7 +29,7 @@ function ofGemini({ role, parts }) {
 
 /** Returns a request as `{ tools, turns }`; a turn is `{ role, text, calls, result }`, with the role `tool` for a result. */
 function read({ messages, input, contents, tools = [] }) {
-  const names = tools.flatMap((tool) => (tool.functionDeclarations ?? tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name]));
+  const names = tools.flatMap((tool) => (tool.functionDeclarations ?? tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name, JSON.stringify(each).length]));
   if (contents) return { tools: names, turns: contents.map(ofGemini) };
   const turns = (messages ?? (typeof input === "string" ? [{ role: "user", content: input }] : input)).map((item) => {
     const isResult = item.role === "tool" || item.type?.endsWith("_output") || (Array.isArray(item.content) && item.content.some(({ type }) => type === "tool_result"));
@@ -37,12 +40,24 @@ function read({ messages, input, contents, tools = [] }) {
   return { tools: names, turns };
 }
 
-function answerTo({ tools, turns }) {
+/** Returns the results since the crowded question was asked, if it was. */
+export function crowdedResults(turns) {
+  const asked = turns.findLastIndex(({ role, text }) => role === "user" && text.includes(CROWDED));
+  return asked < 0 ? undefined : turns.slice(asked).filter(({ role }) => role === "tool");
+}
+
+function answerTo({ tools, turns }, follows) {
   const last = turns.at(-1);
   const asked = turns.findLast(({ role }) => role === "user")?.text ?? "";
   const recall = tools.find(([, name]) => /(^|_)recall$/.test(name));
+  const results = crowdedResults(turns)?.length ?? 0;
+  // Agents stop a model that repeats one call.
+  const queries = [`spare key walrus${" again".repeat(results)}`];
+  const session = follows ? turns.map(({ text }) => text.match(/"session":"([\w-]+)"/)?.[1]).find(Boolean) : undefined;
+  const call = { call: recall, arguments: { queries, session } };
+  if (recall && crowdedResults(turns) && results < CALLS) return call;
   if (last.role === "tool") return { text: "Found." };
-  if (asked.includes(QUESTION) && recall) return { call: recall, arguments: { queries: ["spare key walrus"] } };
+  if (asked.includes(QUESTION) && recall) return call;
   if (asked.includes("<state_snapshot>")) return { text: `<state_snapshot>${SHORT}</state_snapshot>` };
   const isFirst = turns.every(({ role }) => role !== "assistant");
   return { text: asked.includes(INVENTORY) && isFirst && tools.length > 0 ? LONG : SHORT };
@@ -95,9 +110,11 @@ const WIRES = {
   },
 };
 
-/** Starts the model; `requests` holds the body of each request, in order. */
+/** Starts the model; `requests` holds the body of each request, in order. `before` is called before an answer. A model that
+ * `follows` names the session as the hook's example does. */
 export async function startModel() {
   const requests = [];
+  const model = { requests, before: () => {} };
   const server = createServer((request, response) => {
     const chunks = [];
     request.on("data", (chunk) => chunks.push(chunk));
@@ -109,8 +126,9 @@ export async function startModel() {
       const body = JSON.parse(bytes);
       const told = read(body);
       requests.push({ ...told, bytes });
+      model.before(told);
       const tokens = told.turns.at(-1)?.text.includes(FILL) && told.tools.length > 0 ? 99_000 : Math.ceil(bytes.length / 4);
-      const events = WIRES[wire](answerTo(told), tokens, `call_${requests.length}`);
+      const events = WIRES[wire](answerTo(told, model.follows), tokens, `call_${requests.length}`);
       if (process.env.MODEL_LOG) console.error(wire, JSON.stringify(told.turns.map(({ role, text }) => `${role}: ${text.slice(0, 60)}`)), JSON.stringify(told.tools.map(([, name]) => name)));
       if (request.url.includes(":generateContent")) return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(events[0][1]));
       response.writeHead(200, { "content-type": "text/event-stream" });
@@ -122,5 +140,5 @@ export async function startModel() {
     });
   });
   await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
-  return { url: `http://127.0.0.1:${server.address().port}/v1`, requests, stop: () => server.close() };
+  return Object.assign(model, { url: `http://127.0.0.1:${server.address().port}/v1`, stop: () => server.close() });
 }

@@ -12,7 +12,7 @@ const model = { id: "mock", name: "Mock", reasoning: false, input: ["text"], cos
 const provider = (url) => ({ baseUrl: url, api: "openai-completions", apiKey: "none", compat, models: [model] });
 
 /** Returns the only file of lines below a folder. */
-function linesBelow(folder) {
+export function linesBelow(folder) {
   const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(".jsonl"));
   if (files.length !== 1) throw new Error(`${folder} has ${files.length} files of lines`);
   return join(folder, files[0]);
@@ -64,6 +64,7 @@ export const PEERS = {
       for (const text of ["/compact", FILL, "Go on again."]) await place.run([...claude(place), "-c", text]);
     },
     taught: FACTS,
+    logs: ".claude/projects",
   },
   pi: {
     prepare(place) {
@@ -73,6 +74,7 @@ export const PEERS = {
     say: (place, text) => place.run([...pi(place), "-c", "-p", text]),
     compact: (place) => compactByRpc(place, pi(place), ".pi/agent/sessions", true),
     taught: /search for it with `recall`/,
+    logs: ".pi/agent/sessions",
     session: family(".pi/agent/sessions"),
     resume: (place, file, _, text) => place.run([...pi(place), "--session", file, "-p", text]),
     // Without agent-cli it compacts by itself.
@@ -90,6 +92,7 @@ export const PEERS = {
     say: (place, text) => place.run([...omp(place), "-c", "-p", text]),
     compact: (place) => compactByRpc(place, omp(place), ".omp/agent/sessions", true),
     taught: /search for it with `recall`/,
+    logs: ".omp/agent/sessions",
     session: family(".omp/agent/sessions"),
   },
   codex: {
@@ -109,6 +112,7 @@ export const PEERS = {
     // The turn begins with a compaction, because the context is over the limit.
     compact: (place) => place.run([...codex(place), "-c", "model_auto_compact_token_limit=2000", "resume", "--last", "Go on at last."]),
     taught: FACTS,
+    logs: ".codex/sessions",
     session: linesOf(".codex/sessions", /"response_item".*"type":"function_call"/, /"type":"function_call_output"/),
     resume(place, file, report, text) {
       place.write(join(".codex", report.place), readFileSync(file, "utf8"));
@@ -124,6 +128,7 @@ export const PEERS = {
     // One run: what its hook tells is not stored, and told again to a run that resumes.
     compact: (place) => place.dialogue([...qwen(place).slice(0, -1), "--input-format", "stream-json", "--output-format", "stream-json"], ["/compress", "Go on at last."].map(said), ({ type }) => type === "result"),
     taught: FACTS,
+    logs: ".qwen/projects",
     session: linesOf(".qwen/projects", /"functionCall":/, /"functionResponse":/),
   },
   gemini: {
@@ -138,6 +143,9 @@ export const PEERS = {
       return this.say(place, "Go on at last.");
     },
     taught: FACTS,
+    logs: ".gemini/tmp",
+    // It names no session to servers.
+    follows: true,
   },
   // Of these, sessions are read and no more.
   copilot: {

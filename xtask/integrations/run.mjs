@@ -3,13 +3,13 @@
 //
 //   node run.mjs --peers FOLDER --bin AGENT_CLI [NAME ...]
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { resumeExported } from "./exported.mjs";
 import { mend } from "./mend.mjs";
-import { FACT, INVENTORY, QUESTION, startModel } from "./model.mjs";
-import { PEERS } from "./peers.mjs";
+import { CALLS, CROWDED, FACT, INVENTORY, QUESTION, crowdedResults, startModel } from "./model.mjs";
+import { PEERS, linesBelow } from "./peers.mjs";
 
 /** The longest that one run of a peer may take, in milliseconds. */
 const PATIENCE = 180_000;
@@ -75,6 +75,7 @@ async function drive(name, peers, bin) {
   try {
     const place = new Place(peers, bin, home, model.url);
     await peer.prepare(place);
+    model.follows = peer.follows;
     if (peer.isReadOnly) return await read(name, peer, place);
     await place.run([place.bin, "setup", name]);
     await peer.trust?.(place);
@@ -84,12 +85,13 @@ async function drive(name, peers, bin) {
     const compacted = model.requests.slice(before);
     before = model.requests.length;
     await peer.say(place, QUESTION);
-    check(model.requests.slice(before));
+    const schemas = check(model.requests.slice(before));
     const told = taught(peer, [...compacted, ...model.requests.slice(before)]);
+    const crowded = await beside(peer, place, model);
     const mended = peer.session ? await mend(peer, place, model) : [];
     await peer.finish?.(place);
     const exported = await resumeExported(name, peer, place, model);
-    return [told, ...mended, ...exported].map((line) => `\n  ${line}`).join("");
+    return [told, schemas, ...crowded, ...mended, ...exported].map((line) => `\n  ${line}`).join("");
   } finally {
     model.stop();
     if (process.env.KEEP_HOME) console.log(`home: ${home}`);
@@ -106,7 +108,7 @@ async function read(name, peer, place) {
   return `\n  ${found.split("\n")[0]}`;
 }
 
-/** Checks what the model was sent after the compaction; returns the request with the question. */
+/** Checks what the model was sent after the compaction; returns what our tools take of a request. */
 function check(requests) {
   const asked = requests.find(({ turns }) => turns.at(-1)?.role !== "tool" && turns.some(({ text }) => text.includes(QUESTION)));
   const told = requests.find(({ turns }) => turns.at(-1)?.role === "tool");
@@ -115,6 +117,42 @@ function check(requests) {
   if (!told) throw new Error(`recall was not called; the tools were ${asked.tools.map(([, tool]) => tool)}`);
   const result = told.turns.at(-1).text;
   if (!result.includes(FACT)) throw new Error(`recall does not tell the fact: ${result.slice(0, 600)}`);
+  const bytes = asked.tools.filter(([, name]) => /(^|_)recall(_read)?$/.test(name)).reduce((sum, [, , bytes]) => sum + bytes, 0);
+  if (bytes > 4 * 400) throw new Error(`the schemas of our tools take ${bytes} bytes`);
+  return `schemas of our tools: ${bytes} bytes, about ${Math.ceil(bytes / 4)} tokens`;
+}
+
+/** Checks that recall reads the session that asks, next to a copy of it that is written later and has another fact. */
+async function beside(peer, place, model) {
+  if (!peer.logs) return [];
+  let copy;
+  model.before = ({ turns }) => {
+    if (!crowdedResults(turns)) return;
+    copy ??= copied(linesBelow(join(place.home, peer.logs)));
+    utimesSync(copy, Date.now() / 1000 + 60, Date.now() / 1000 + 60);
+  };
+  const before = model.requests.length;
+  await peer.say(place, CROWDED);
+  model.before = () => {};
+  rmSync(copy);
+  const results = model.requests.slice(before).map(({ turns }) => crowdedResults(turns) ?? []);
+  const last = results.reduce((most, each) => (each.length > most.length ? each : most), []);
+  const right = last.filter(({ text }) => text.includes(FACT));
+  if (right.length !== CALLS) throw new Error(`next to a busy session ${right.length} of ${CALLS} calls read their own: ${last.find(({ text }) => !text.includes(FACT))?.text.slice(0, 300)}`);
+  return [`next to a busy session: ${right.length} of ${CALLS} calls read their own`];
+}
+
+/** Copies a session: another id, another fact. */
+function copied(file) {
+  const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+  const text = readFileSync(file, "utf8");
+  const [id] = basename(file).match(uuid) ?? text.match(uuid);
+  const short = "0badcafe";
+  const renamed = (text) => text.replaceAll(id, `${short}${id.slice(8)}`);
+  const name = renamed(basename(file)).replace(id.slice(0, 8), short);
+  if (name === basename(file)) throw new Error(`${file} does not name its session`);
+  writeFileSync(join(dirname(file), name), renamed(text).replaceAll(FACT, "there is no key"));
+  return join(dirname(file), name);
 }
 
 /** Checks that every request after the compaction says that recall exists; returns what the first one says. */

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 /// Arguments that hold a command line, or its words.
-pub const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commandLine"];
+pub(crate) const COMMANDS: [&str; 4] = ["command", "cmd", "script", "commandLine"];
 /// Arguments that name the folder of a command.
 pub(crate) const FOLDERS: [&str; 4] = ["workdir", "cwd", "working_directory", "directory"];
 /// Arguments that hold a patch or a program.
-pub const INPUTS: [&str; 3] = ["input", "patch", "patchText"];
+pub(crate) const INPUTS: [&str; 3] = ["input", "patch", "patchText"];
 /// Arguments that hold the whole text of a file.
 pub(crate) const TEXTS: [&str; 6] = [
     "content",

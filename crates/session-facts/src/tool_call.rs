@@ -110,14 +110,6 @@ pub fn changes_files(name: &str) -> bool {
     CHANGES.iter().any(|word| name.contains(word))
 }
 
-/// Returns whether a tool of this name shows files or searches them: what it prints says nothing of what was done.
-pub fn only_reads(name: &str) -> bool {
-    matches!(
-        plain_tool_name(name).as_str(),
-        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile"
-    )
-}
-
 /// Returns what a tool for files does, by its name.
 fn action_of(call: &ToolCall) -> Option<FileAction> {
     let name = plain_tool_name(&call.name);

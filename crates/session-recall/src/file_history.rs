@@ -8,9 +8,7 @@ use session_model::{
 };
 
 use session_facts::{LastSeen, SourceMessage, file_calls, resolved, touched_in};
-use session_model::without_private;
-
-use crate::call_lines::{CallLine, call_line};
+use session_model::{is_excluded, without_private};
 
 /// One call that names a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -51,15 +49,28 @@ pub fn file_history(path: &SessionPath<'_>) -> Vec<FileHistory> {
         ) {
             continue;
         }
-        let entry = match call_line(tree, *index, &made) {
-            CallLine::Entry(entry) => entry,
-            CallLine::Excluded => return Vec::new(),
-            CallLine::Other => continue,
+        let Ok(entry) = tree.entry(*index) else {
+            continue;
         };
         for message in entry.messages() {
+            if is_excluded(&message.display_text()) {
+                match *message {
+                    AgentMessage::User(_) => return Vec::new(),
+                    _ => continue,
+                }
+            }
             let calls = message.tool_calls();
             let named = calls.filter(|call| !file_calls(call).is_empty());
+            let before = made.len();
             made.extend(named.map(|call| call.id.clone()));
+            // Most of a session is output that says nothing of files.
+            let is_wanted = match &*message {
+                AgentMessage::ToolResult(result) => made.contains(&result.tool_call_id),
+                _ => made.len() > before,
+            };
+            if !is_wanted {
+                continue;
+            }
             times.push(entry.timestamp);
             sources.push(SourceMessage {
                 entry_id: entry.id.clone(),

@@ -38,7 +38,6 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod answer;
-mod call_lines;
 mod entry_text;
 mod excerpt;
 mod file_history;

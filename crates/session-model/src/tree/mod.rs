@@ -168,11 +168,6 @@ impl SessionTree {
         found.map(|row| EntryIndex(*row))
     }
 
-    /// Returns the leaf that `id` names; for an unknown id, as the pi family does, the last entry.
-    pub fn leaf_or_last(&self, id: &str) -> Leaf {
-        self.find(id).map_or_else(|| self.leaf(), Leaf::At)
-    }
-
     /// Returns the id of an entry.
     pub fn id(&self, index: EntryIndex) -> &str {
         self.row_id(self.row(index))

@@ -744,18 +744,6 @@ fn the_root_is_an_empty_context() {
 }
 
 #[test]
-fn an_unknown_leaf_is_the_last_entry() {
-    let tree = open("u:2 a:2 ^e1 u:3").tree;
-    assert_eq!(tree.leaf_or_last("nowhere"), tree.leaf());
-    assert_eq!(name(&tree, tree.find("e2")), "e2");
-    let context = build_context(&tree.path(tree.leaf_or_last("e2")), ContextRules::Own);
-    insta::assert_snapshot!(render(&context), @"
-    e1 user: #1 lorem
-    e2 assistant: #2 lorem
-    ");
-}
-
-#[test]
 fn a_stored_move_to_the_root_starts_an_empty_context() {
     let line = r#"{"type":"custom","id":"l","parentId":null,"customType":"agent-cli/leaf","data":{"reason":"navigate","from":"e2"}}"#;
     insta::assert_snapshot!(own_lines("u:2 a:2", &[line]), @"");

@@ -21,8 +21,11 @@ const TOOL_USE: &str = "claudecode/toolUseId";
 const PATIENCE: Duration = Duration::from_millis(1500);
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Where Claude Code names the session that it began with; another one may have taken its place.
-const SESSION_VARIABLE: &str = "CLAUDE_CODE_SESSION_ID";
+/// Where agents name the session that they began with; another one may have taken its place.
+const SESSION_VARIABLES: [(&str, &str); 2] = [
+    ("claude", "CLAUDE_CODE_SESSION_ID"),
+    ("qwen", "QWEN_CODE_SESSION_ID"),
+];
 
 /// What is known of a call.
 #[derive(Debug, Default)]
@@ -39,7 +42,7 @@ pub(super) enum Which {
     Known(Found),
     /// The client told it; it is in no list.
     File(PathBuf),
-    /// The newest that may be it.
+    /// It may be another one.
     Guess(Found),
 }
 
@@ -76,13 +79,14 @@ impl Caller {
         {
             return Ok(Which::File(path));
         }
-        let began_with = std::env::var(SESSION_VARIABLE).ok();
-        let is_claude = self.agent == Some("claude");
-        if let Some(found) = began_with
-            .filter(|_| is_claude)
-            .and_then(|id| named(&id).ok())
-        {
-            return Ok(Which::Known(found));
+        let mut variables = SESSION_VARIABLES.iter();
+        let variable = variables.find(|(agent, _)| self.agent == Some(agent));
+        let began_with = variable.and_then(|(_, name)| std::env::var(name).ok());
+        if let Some(found) = began_with.and_then(|id| named(&id).ok()) {
+            return Ok(match self.agent {
+                Some("claude") => Which::Known(found),
+                _ => Which::Guess(found),
+            });
         }
         if self.tool_use.is_some() {
             let text = "the transcript of this session is not on disk; name another one by session";

@@ -269,7 +269,7 @@ impl State {
                     (found, "")
                 }
                 Which::Guess(found) => {
-                    (found, ", a guess: the newest here; `session` names another")
+                    (found, ", a guess; `session` names another")
                 }
             },
         };

@@ -86,13 +86,13 @@ impl Argument {
 pub(super) const TOOLS: &[CommandTool] = &[
     CommandTool {
         name: RECALL,
-        description: "Search the history of this coding session or others, also what left the context. Use it before you \
-                      ask again or say that something is unknown. Without queries: an outline of what left.",
+        description: "Search this session or others, also what left the context, before you ask again or say that \
+                      something is unknown. Without queries: an outline.",
         command: &["recall", "--for-tools"],
         arguments: &[
             argument("queries")
                 .of("query")
-                .about("Each of rare words, \"a phrase\" or an id"),
+                .about("Rare words, \"a phrase\" or an id"),
             argument("kind"),
             argument("file").about("Calls on it"),
             argument("since").about("Date, id or compaction N"),
@@ -104,13 +104,13 @@ pub(super) const TOOLS: &[CommandTool] = &[
     },
     CommandTool {
         name: "recall_read",
-        description: "Read entries that recall or a summary names.",
+        description: "Read entries that recall names.",
         command: &["recall", "--for-tools"],
         arguments: &[
             argument("ids")
                 .of("read")
                 .required()
-                .about("ID, ID@CHARACTER+LENGTH or ID..ID"),
+                .about("ID, ID@CHAR+LENGTH or ID..ID"),
             argument("around"),
             argument("max_tokens"),
         ],
@@ -181,7 +181,11 @@ impl CommandTool {
                 properties.insert(argument.name.to_owned(), schema);
             }
         }
-        let session = json!({ "type": "string", "description": "Id; else this one" });
+        let mut session = json!({ "type": "string" });
+        // Who searches says it once.
+        if properties.contains_key(SCOPE) {
+            session["description"] = json!("Else this one");
+        }
         properties.insert(SESSION.to_owned(), session);
         properties
             .entry(MAX_TOKENS)
