@@ -43,7 +43,5 @@ pub use shell::{
 pub use shell_files::{FileAction, shell_files};
 pub use source::SourceMessage;
 pub use todos::{OpenTodos, TodoItem, TodoState, open_todos, open_todos_in};
-pub use tool_call::{
-    CallBody, changes_files, commands_of, file_call, file_calls, plain_tool_name,
-};
+pub use tool_call::{CallBody, changes_files, commands_of, file_call, file_calls, plain_tool_name};
 pub use touched::{BroughtBack, LastSeen, RESTORED_CONTEXT, TouchedFile, brought_back, touched_in};

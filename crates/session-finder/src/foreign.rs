@@ -12,9 +12,7 @@ use session_import::{
     import_without_results, nearest_miss,
 };
 use session_model::text::clean;
-use session_model::{
-    AgentMessage, LineSource, Severity, SourceError, SourceFailure, Span, TakeLeftOut, Timestamp,
-};
+use session_model::{LineSource, Severity, SourceError, SourceFailure, Span, TakeLeftOut};
 use session_store::{Advice, SessionFile, StoreError};
 use tempfile::SpooledTempFile;
 
@@ -189,10 +187,6 @@ impl LineSource for WithResults {
 
     fn left_out(&self, stored: &[u8], lines: &[Range<usize>], take: &mut TakeLeftOut<'_>) -> bool {
         self.results.left_out(stored, lines, take)
-    }
-
-    fn message(&self, stored: &[u8], left_out: &[u8]) -> Option<(Timestamp, AgentMessage)> {
-        self.results.message(stored, left_out)
     }
 
     fn failure(&self) -> Option<SourceFailure> {

@@ -6,8 +6,7 @@ use std::ops::Range;
 use memchr::memmem::Finder;
 use serde::Deserialize;
 use session_model::{
-    AgentMessage, EntryDraft, EntryId, SourceError, SourceFailure, Span, Stamp, TakeLeftOut,
-    Timestamp,
+    EntryDraft, EntryId, SourceError, SourceFailure, Span, Stamp, TakeLeftOut, Timestamp,
 };
 
 use crate::format::Format;
@@ -84,16 +83,6 @@ impl ReadLater {
         };
         let draft = self.result(&bytes, line.message)?;
         Some(Ok(draft.stamp(&stamp).into_bytes()))
-    }
-
-    /// Returns the time and the message of the line for which another stands; `bytes` are what that leaves out.
-    pub fn message(&self, line: &[u8], bytes: &[u8]) -> Option<(Timestamp, AgentMessage)> {
-        let line: Line<'_> = serde_json::from_slice(line).ok()?;
-        let at = Timestamp::parse(&line.timestamp)?;
-        match self.result(bytes, line.message)? {
-            EntryDraft::Message(draft) => Some((at, draft.into_message())),
-            _ => None,
-        }
     }
 
     /// Gives for each of some lines the record, or the records, in which that stands for which it stands.

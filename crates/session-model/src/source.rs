@@ -5,9 +5,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use crate::message::AgentMessage;
-use crate::timestamp::Timestamp;
-
 /// The place of one line in a session: byte offset and length, without the line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
@@ -144,13 +141,6 @@ pub trait LineSource: Send + Sync {
     fn left_out(&self, stored: &[u8], lines: &[Range<usize>], take: &mut TakeLeftOut<'_>) -> bool {
         let _ = stored;
         (0..lines.len()).all(|line| take(line, None))
-    }
-
-    /// Returns the time and the message of a line of which `stored` is stored and `left_out` is what it leaves out, as
-    /// far as a search looks at them; `None` where the line must be read.
-    fn message(&self, stored: &[u8], left_out: &[u8]) -> Option<(Timestamp, AgentMessage)> {
-        let _ = (stored, left_out);
-        None
     }
 
     /// Returns which reads have failed so far. Who reads may pass over an entry that is damaged; one that could not

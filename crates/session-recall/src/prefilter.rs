@@ -23,18 +23,8 @@ pub(super) struct Signs {
     pub marker: bool,
 }
 
-/// What is at hand of the line of an entry.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum AtHand<'a> {
-    Nothing,
-    /// All of it.
-    Line(&'a [u8]),
-    /// What is stored, and what that leaves out.
-    Parts(&'a [u8], &'a [u8]),
-}
-
 /// What is told of each entry, and whether there is more to tell; see [`Prefilter::each`].
-type Found<'a> = dyn FnMut(EntryIndex, Signs, AtHand<'_>) -> bool + 'a;
+type Found<'a> = dyn FnMut(EntryIndex, Signs, Option<&[u8]>) -> bool + 'a;
 
 /// Bytes that several lines stand in, and where each does.
 type Lines<'a> = (Cow<'a, [u8]>, Vec<Range<usize>>);
@@ -84,7 +74,7 @@ impl Prefilter {
         }
     }
 
-    /// Calls `found` for every entry of `rows` with what its line holds and what is at hand of it, in their order, until
+    /// Calls `found` for every entry of `rows` with what its line holds and the line, where it is at hand, in their order, until
     /// it returns false. Returns false then.
     pub fn each(&self, tree: &SessionTree, rows: &[EntryIndex], found: &mut Found<'_>) -> bool {
         let mut from = 0;
@@ -99,7 +89,7 @@ impl Prefilter {
             from += block.len();
             let Some((bytes, lines)) = stored(tree, block) else {
                 let mut all = block.iter();
-                if !all.all(|index| found(*index, EVERYTHING, AtHand::Nothing)) {
+                if !all.all(|index| found(*index, EVERYTHING, None)) {
                     return false;
                 }
                 continue;
@@ -107,21 +97,21 @@ impl Prefilter {
             let signs = self.signs(&bytes, &lines);
             let all = tree.left_out(&bytes, &lines, &mut |number, more| {
                 let (line, mut signs) = (&bytes[lines[number].clone()], signs[number]);
-                let at_hand = match more {
-                    None => AtHand::Line(line),
+                let whole = match more {
+                    None => Some(line),
                     Some(Ok(more)) => {
                         let is_match = |runs: &AhoCorasick| runs.is_match(more);
                         signs.term |= self.runs.as_ref().is_some_and(is_match)
                             || self.escapes(more).next().is_some();
                         signs.marker |= self.marker.find(more).is_some();
-                        AtHand::Parts(line, more)
+                        None
                     }
                     Some(Err(_)) => {
                         signs = EVERYTHING;
-                        AtHand::Nothing
+                        None
                     }
                 };
-                found(block[number], signs, at_hand)
+                found(block[number], signs, whole)
             });
             if !all {
                 return false;

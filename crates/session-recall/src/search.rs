@@ -10,7 +10,7 @@ use crate::entry_text::{Author, EntryText, Gate, call_of, entry_text, read_text}
 use crate::filter::{Kind, Place, places, speaks};
 use crate::following::{Next, following};
 use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
-use crate::prefilter::{AtHand, Prefilter, Signs};
+use crate::prefilter::{Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
 use crate::shown::{Shown, drop_calls_of_results, recalled, width_of, with_short_ids};
 use crate::terms::{self, Terms, fold};
@@ -99,11 +99,11 @@ impl<'a> RecallSearch<'a> {
         let tree = self.path.tree();
         let all = self
             .prefilter
-            .each(tree, &self.rows[part], &mut |index, signs, at_hand| {
+            .each(tree, &self.rows[part], &mut |index, signs, line| {
                 if stop() {
                     return false;
                 }
-                self.visit(index, signs, at_hand, &mut scan);
+                self.visit(index, signs, line, &mut scan);
                 true
             });
         all.then_some(scan)
@@ -229,7 +229,7 @@ impl<'a> RecallSearch<'a> {
     }
 
     /// Looks at an entry.
-    fn visit(&self, index: EntryIndex, signs: Signs, at_hand: AtHand<'_>, scan: &mut Scan) {
+    fn visit(&self, index: EntryIndex, signs: Signs, line: Option<&[u8]>, scan: &mut Scan) {
         let filters = &self.request.filters;
         let is_searched = self.request.except != Some(index);
         let must_read = is_searched && (signs.term || filters.reads());
@@ -239,19 +239,12 @@ impl<'a> RecallSearch<'a> {
             return;
         }
         let tree = self.tree();
-        let read = match at_hand {
-            AtHand::Nothing => read_text(tree, index, self.gate()),
-            AtHand::Line(line) => tree.entry_of_line(index, line).map(|entry| {
+        let read = match line {
+            None => read_text(tree, index, self.gate()),
+            Some(line) => tree.entry_of_line(index, line).map(|entry| {
                 let text = entry_text(&entry, line, self.gate());
                 (entry, text)
             }),
-            AtHand::Parts(stored, left_out) => {
-                let entry = tree.entry_of_parts(index, stored, left_out);
-                entry.map(|entry| {
-                    let text = entry_text(&entry, stored, self.gate());
-                    (entry, text)
-                })
-            }
         };
         let Ok((entry, text)) = read else {
             scan.unreadable += usize::from(is_searched);

@@ -120,11 +120,6 @@ impl MessageDraft {
         &self.message
     }
 
-    /// Returns the message itself.
-    pub fn into_message(self) -> AgentMessage {
-        self.message
-    }
-
     /// Returns the JSON text of the message; `written` is its time where it has none of its own.
     pub(crate) fn to_json_text(&self, written: Timestamp) -> String {
         let time = |own: Option<Timestamp>| ("timestamp", millis(own.unwrap_or(written)));

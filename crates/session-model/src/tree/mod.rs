@@ -333,33 +333,6 @@ impl SessionTree {
         self.read_line(index, line).map(|read| read.entry)
     }
 
-    /// Returns an entry with its body as far as a search looks at it, from what is stored of its line and what that
-    /// leaves out.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`entry`](Self::entry).
-    ///
-    /// # Panics
-    ///
-    /// Panics when `index` is of another tree and this one has no such row.
-    pub fn entry_of_parts(
-        &self,
-        index: EntryIndex,
-        stored: &[u8],
-        left_out: &[u8],
-    ) -> Result<Entry, BodyError> {
-        let Some((timestamp, message)) = self.source.message(stored, left_out) else {
-            return self.entry(index);
-        };
-        Ok(Entry {
-            id: EntryId::new(self.id(index)),
-            parent: self.parent_id(index),
-            timestamp: Some(timestamp),
-            body: EntryBody::Message(Arc::new(message)),
-        })
-    }
-
     fn parent_id(&self, index: EntryIndex) -> Option<EntryId> {
         self.parent(index)
             .map(|parent| EntryId::new(self.id(parent)))

@@ -268,9 +268,7 @@ impl State {
                 Which::Guess(found) if self.has_guessed.swap(true, Ordering::Relaxed) => {
                     (found, "")
                 }
-                Which::Guess(found) => {
-                    (found, ", a guess; `session` names another")
-                }
+                Which::Guess(found) => (found, ", a guess; `session` names another"),
             },
         };
         let Found { agent, row, .. } = found;
