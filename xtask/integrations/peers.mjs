@@ -135,7 +135,7 @@ export const PEERS = {
     prepare(place) {
       place.env = { GEMINI_API_KEY: "none", GOOGLE_GEMINI_BASE_URL: place.url.replace(/\/v1$/, "") };
       // It compresses where a prompt begins with more than this share of a window of 1,048,576 tokens.
-      place.write(".gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } }, model: { compressionThreshold: 0.0019 }, privacy: { usageStatisticsEnabled: false } });
+      place.write(".gemini/settings.json", { security: { auth: { selectedType: "gemini-api-key" } }, model: { compressionThreshold: 0.0018 }, privacy: { usageStatisticsEnabled: false } });
     },
     say: (place, text) => place.run([...gemini(place), ...(place.began ? ["-r", "latest"] : []), "-p", text].concat(((place.began = true), []))),
     // The second prompt has compressed the answer to the first; the hook speaks before the third.
@@ -144,8 +144,12 @@ export const PEERS = {
     },
     taught: FACTS,
     logs: ".gemini/tmp",
-    // It names no session to servers.
+    // It names no session to servers: the hook does, for which the context must not be compressed in the turn.
     follows: true,
+    settle(place) {
+      const file = join(place.home, ".gemini/settings.json");
+      writeFileSync(file, readFileSync(file, "utf8").replace("0.0018", "0.9"));
+    },
   },
   // Of these, sessions are read and no more.
   copilot: {

@@ -131,6 +131,7 @@ async function beside(peer, place, model) {
     copy ??= copied(linesBelow(join(place.home, peer.logs)));
     utimesSync(copy, Date.now() / 1000 + 60, Date.now() / 1000 + 60);
   };
+  peer.settle?.(place);
   const before = model.requests.length;
   await peer.say(place, CROWDED);
   model.before = () => {};

@@ -172,10 +172,13 @@ impl History {
             .collect();
         let same = self.current.iter().zip(&known);
         let same = same.take_while(|(own, node)| **node == Some(**own)).count();
-        let is_cut = same < self.current.len() && messages.len() > same;
-        // The summary comes first, or behind the context with which the session began.
-        let summary = messages.get(same).filter(|summary| {
-            summary.is_user && known[same].is_none() && (same == 0 || summary.is_summary)
+        // The summary comes first, or behind the context with which the session began: that stands behind the summary
+        // here, so that of a second one nothing is the same.
+        let is_second = same == 0 && known.first().is_some_and(Option::is_some);
+        let first = if is_second { 1 } else { same };
+        let is_cut = first < self.current.len() && messages.len() > first;
+        let summary = messages.get(first).filter(|summary| {
+            summary.is_user && known[first].is_none() && (first == 0 || summary.is_summary)
         });
         let Some(summary) = summary.filter(|_| is_cut) else {
             // The same messages in newer form, fewer at the end, or more; or another conversation from here on.
@@ -188,7 +191,7 @@ impl History {
             }
             return;
         };
-        let mut rest = &messages[same + 1..];
+        let mut rest = &messages[first + 1..];
         if let [reply, more @ ..] = rest
             && reply.is_acknowledgement
         {
@@ -206,7 +209,7 @@ impl History {
             kept: kept.first().copied(),
         };
         let mut current = vec![self.add("", summary.span, kind)];
-        for message in &messages[..same] {
+        for message in &messages[..first] {
             current.push(self.add("", message.span, NodeKind::Copy));
         }
         for message in old {

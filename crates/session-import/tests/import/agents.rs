@@ -180,7 +180,7 @@ fn copilot_cli_rewinds_clears_and_compacts_while_it_works() {
 }
 
 #[test]
-fn gemini_cli_takes_up_a_compressed_session_when_it_resumes() {
+fn gemini_cli_takes_up_a_compressed_session_when_it_resumes_and_compresses_it_again() {
     let context = gemini("g0", "user", "<session_context>today</session_context>");
     let head = json!({ "sessionId": "s", "projectHash": "h", "kind": "main", "startTime": "2026-06-01T07:00:00.000Z" });
     let set = |messages: &[&Value]| json!({ "$set": { "messages": messages } });
@@ -188,6 +188,11 @@ fn gemini_cli_takes_up_a_compressed_session_when_it_resumes() {
         "n0",
         "user",
         "<state_snapshot>first was done</state_snapshot>",
+    );
+    let again = gemini(
+        "m0",
+        "user",
+        "<state_snapshot>second was done</state_snapshot>",
     );
     let reply = gemini("n1", "gemini", "Got it. Thanks for the additional context!");
     let (second, answer) = (
@@ -206,19 +211,25 @@ fn gemini_cli_takes_up_a_compressed_session_when_it_resumes() {
         set(&[&context]),
         set(&[&context, &summary, &reply, &second, &answer]),
         gemini("g5", "user", "third"),
+        // It is compressed again, and keeps what was said last.
+        set(&[&context, &again, &reply, &gemini("m3", "user", "third")]),
+        gemini("g6", "gemini", "three"),
     ];
     let (lines, _) = fixture(&records).import();
     insta::assert_snapshot!(describe(&decode_bytes(lines)), @r#"
     session s in ""
-     00000001 (agent-cli/import) {"bytes":1988,"id":"s","losses":{},"path":"","sha256":nul...
+     00000001 (agent-cli/import) {"bytes":2601,"id":"s","losses":{},"path":"","sha256":nul...
      g0 [gemini-cli/context] <session_context>today</session_context>
      g1 user first
      g2 assistant one
-    *00000005 compaction keeps 00000005 before 0: <state_snapshot>first was done</state_snapshot>
-    *00000006 [agent-cli/import] <session_context>today</session_context>
-    *g3 user second
-    *g4 assistant two
+     00000005 compaction keeps 00000005 before 0: <state_snapshot>first was done</state_snapshot>
+     00000006 [agent-cli/import] <session_context>today</session_context>
+     g3 user second
+     g4 assistant two
     *g5 user third
+    *0000000a compaction keeps g5 before 0: <state_snapshot>second was done</state_snapshot>
+    *0000000b [agent-cli/import] <session_context>today</session_context>
+    *g6 assistant three
     "#);
 }
 
