@@ -69,7 +69,9 @@ impl Picker {
             title: match choices {
                 Choices::Theme => "Colours",
                 Choices::Session(Where::Here) => "Sessions of this project: choose one to continue",
-                Choices::Session(Where::Everywhere) => "Sessions of every folder: choose one to continue",
+                Choices::Session(Where::Everywhere) => {
+                    "Sessions of every folder: choose one to continue"
+                }
                 Choices::Prompt => "Prompts of before: put one into the editor",
                 Choices::Model => "Models: let another one answer",
                 Choices::Thinking => "Thinking: how much the model thinks",
