@@ -269,6 +269,9 @@ impl RecallRead {
                 counted(self.left_out)
             ));
         }
+        for unknown in &self.unknown {
+            text.push_str(&format!("\n\n[{unknown}]"));
+        }
         text
     }
 

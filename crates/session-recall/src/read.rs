@@ -128,6 +128,9 @@ pub struct RecallRead {
     pub left_out: usize,
     #[serde(skip)]
     pub(super) left_out_ids: Vec<String>,
+    /// What names no entry of the session, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<String>,
     /// The session carries a marker that excludes it from searches.
     pub excluded: bool,
 }

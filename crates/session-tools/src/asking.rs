@@ -18,6 +18,10 @@ use session_store::{OutputStore, is_sidecar};
 
 use super::recalling::{Search, pattern, search};
 
+/// How many entries several queries of one call find together, and the least that each may find.
+const OF_SEVERAL: usize = 30;
+const LEAST_OF_EACH: usize = 3;
+
 /// The kinds of entries, by their names.
 pub const KINDS: [(&str, Kind); 6] = [
     ("user", Kind::User),
@@ -202,10 +206,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Returns the request for one of the queries.
+    /// Returns the request for one of the queries. Of several together each gets fewer entries: who asks for much at
+    /// once looks for the best of each.
     fn one(&self) -> RecallRequest<'_> {
+        let each = (OF_SEVERAL / self.queries.len().max(1)).max(LEAST_OF_EACH);
         RecallRequest {
             tokens: self.tokens(),
+            entries: self.request.entries.min(each),
             ..self.request.clone()
         }
     }
@@ -308,10 +315,10 @@ impl Answer {
     }
 }
 
-/// Reads entries that `ids` name; `None` when `stop` said so.
+/// Reads entries that `ids` name, and says which of these name none; `None` when `stop` said so.
 ///
 /// # Errors
-/// An id that names no entry, or more than one.
+/// None of them names an entry.
 pub fn read(
     at: At<'_>,
     path: &SessionPath<'_>,
@@ -321,14 +328,26 @@ pub fn read(
     access: Access<'_>,
     stop: &dyn Fn() -> bool,
 ) -> Result<Option<RecallRead>, String> {
-    let entries = ids.iter().map(|id| wanted(path, id));
-    let entries: Vec<_> = entries.collect::<Result<_, _>>()?;
+    let (mut entries, mut unknown) = (Vec::new(), Vec::new());
+    for id in ids {
+        match wanted(path, id) {
+            Ok(found) => entries.extend(found),
+            Err(error) => unknown.push(error),
+        }
+    }
+    if let (true, Some(error)) = (entries.is_empty(), unknown.first()) {
+        return Err(error.clone());
+    }
     let request = ReadRequest {
-        entries: entries.concat(),
+        entries,
         around,
         tokens,
         access,
     };
     let context = build_context(path, at.rules);
-    Ok(recall_read(path, &context, &request, stop))
+    let mut read = recall_read(path, &context, &request, stop);
+    if let Some(read) = &mut read {
+        read.unknown = unknown;
+    }
+    Ok(read)
 }

@@ -181,6 +181,24 @@ fn long(letter: &str, count: usize) -> String {
 }
 
 #[test]
+fn an_id_that_names_nothing_hides_no_other() {
+    let env = env();
+    let read = env.run(&["recall", "s.jsonl", "--read", "e1,nothing,e2"]);
+    assert_eq!(read.code, Some(0), "{read}");
+    assert!(read.stdout.contains("\n[e1] user"), "{read}");
+    assert!(read.stdout.contains("\n[e2] assistant"), "{read}");
+    assert!(
+        read.stdout
+            .ends_with("[no entry nothing in this session]\n"),
+        "{read}"
+    );
+    assert_eq!(
+        env.run(&["recall", "s.jsonl", "--read", "nothing"]).code,
+        Some(2)
+    );
+}
+
+#[test]
 fn a_pattern_that_reads_a_text_again_for_each_match_ends_and_says_so() {
     let env = env();
     env.write("long.jsonl", long("A", 1_000_000));
