@@ -181,6 +181,9 @@ fn counted(format: &str, bytes: &[u8]) -> Counts {
 
 impl Count {
     fn claude(&mut self, record: &Value) {
+        if record["data"]["type"] == "agent_progress" {
+            return self.claude(&record["data"]["message"]);
+        }
         let message = &record["message"];
         if record["isCompactSummary"] == true {
             self.compactions.insert(text(&record["uuid"]));

@@ -62,13 +62,7 @@ impl<'a> Conversation<'a> {
             self.emitter.report.skip("answer without content");
             return Ok(());
         }
-        let calls = answer.blocks.iter().filter_map(|block| match block {
-            Block::ToolCall(call) => Some(PendingCall {
-                id: call.id.clone(),
-                name: call.name.clone(),
-            }),
-            _ => None,
-        });
+        let calls = answer.blocks.iter().filter_map(PendingCall::of);
         let calls = calls.map(|call| (call, None)).collect();
         if let Some(usage) = answer.usage.filter(|usage| usage.total_tokens > 0) {
             self.tokens = usage.total_tokens;

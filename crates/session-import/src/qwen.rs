@@ -104,6 +104,7 @@ fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
             source: None,
             at: record.time("timestamp"),
             is_sidechain: record.flag("isSidechain"),
+            subagent: None,
             boundary: None,
         });
         Ok(())

@@ -114,6 +114,19 @@ pub(crate) struct PendingCall {
     pub name: String,
 }
 
+impl PendingCall {
+    /// Returns the call that a block is.
+    pub fn of(block: &Block) -> Option<Self> {
+        match block {
+            Block::ToolCall(call) => Some(Self {
+                id: call.id.clone(),
+                name: call.name.clone(),
+            }),
+            _ => None,
+        }
+    }
+}
+
 /// Returns the message that a result of a call becomes.
 pub(crate) fn result_draft(
     call: PendingCall,

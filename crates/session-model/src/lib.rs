@@ -84,6 +84,6 @@ pub use timestamp::Timestamp;
 pub use tokens::{TokenCount, TokenCounter, image_tokens};
 pub use tree::{
     AppendEntryError, Decoded, Decoder, EntryIndex, FindIdError, LEAF_ENTRY, Leaf, PathMark,
-    SessionPath, SessionTree, Turn, decode_bytes,
+    SUBAGENT, SessionPath, SessionTree, Turn, decode_bytes,
 };
 pub use user_parts::{MARKERS, Marker, UserParts};

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use crate::excerpt::CUT;
+use crate::filter::Place;
 use crate::{Following, QUOTED, Recall, RecallRead, RecallRequest, Recalled, RecalledText};
 use session_model::tokens::ScriptAware;
 use session_model::{EntryId, TokenCount, TokenCounter};
@@ -208,7 +209,7 @@ fn found_head(found: &Recalled, is_whole: bool) -> String {
         found.call.as_deref(),
     );
     head.extend(found.timestamp.as_deref().map(short_date));
-    head.extend(found.place.exception().map(str::to_owned));
+    head.extend(place(&found.subagent, found.place));
     if !is_whole {
         head.push(format!("{} chars", found.total_chars));
     }
@@ -309,7 +310,7 @@ fn read_text(entry: &RecalledText) -> String {
     let id = shown_id(&entry.short_id, &entry.entry_id);
     let mut head = head(id, &entry.role, entry.call.as_deref());
     head.extend(entry.timestamp.as_deref().map(short_date));
-    head.extend(entry.place.exception().map(str::to_owned));
+    head.extend(place(&entry.subagent, entry.place));
     head.push(format!("{} chars", entry.total_chars));
     if entry.offset > 0 {
         head.push(format!("from {}", entry.offset));
@@ -344,6 +345,12 @@ fn head(id: &str, role: &str, call: Option<&str>) -> Vec<String> {
         None => clipped(role),
     };
     vec![format!("[{}] {what}", clipped(id))]
+}
+
+/// Returns where an entry is; on the branch of a subagent that is named instead.
+fn place(subagent: &Option<String>, place: Place) -> Option<String> {
+    let subagent = subagent.as_deref().map(clipped);
+    subagent.or(place.exception().map(str::to_owned))
 }
 
 /// Returns a date to the minute: `2026-01-01 10:00`.

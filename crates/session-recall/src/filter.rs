@@ -3,7 +3,8 @@
 use serde::Serialize;
 use session_facts::file_calls;
 use session_model::{
-    AgentMessage, Entry, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp, ToolCall,
+    AgentMessage, Entry, EntryBody, EntryIndex, EntryKind, SUBAGENT, SessionContext, SessionPath,
+    SessionTree, Timestamp, ToolCall,
 };
 
 use crate::entry_text::{Author, EntryText, call_of};
@@ -199,6 +200,22 @@ pub(super) fn places(path: &SessionPath<'_>, context: &SessionContext) -> Vec<Pl
         }
     }
     places
+}
+
+/// Returns the subagent whose branch an entry is on.
+pub(super) fn subagent(tree: &SessionTree, places: &[Place], index: EntryIndex) -> Option<String> {
+    let above = std::iter::successors(Some(index), |at| tree.parent(*at));
+    let mut branch = above.take_while(|at| places[at.as_usize()] == Place::OtherBranch);
+    branch.find_map(|at| {
+        let is_custom = tree.kind(at) == EntryKind::CustomMessage;
+        match is_custom.then(|| tree.entry(at)).and_then(Result::ok)?.body {
+            EntryBody::CustomMessage(prompt) => {
+                let name = prompt.custom_type.find(SUBAGENT)? + 1;
+                Some(prompt.custom_type[name..].to_owned())
+            }
+            _ => None,
+        }
+    })
 }
 
 /// Returns whether entries of this kind say something.

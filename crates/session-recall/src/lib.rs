@@ -142,6 +142,9 @@ pub struct Recalled {
     pub timestamp: Option<String>,
     /// Where it is.
     pub place: Place,
+    /// The subagent that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
     /// How well it fits; comparable within one search only.
     pub score: f64,
     /// How many places in it match.

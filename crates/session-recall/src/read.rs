@@ -8,7 +8,7 @@ use session_model::{
 
 use crate::entry_text::{Access, Author, Gate, entry_text, read_text};
 use crate::excerpt::{first_word, last_word};
-use crate::filter::{Place, places, speaks};
+use crate::filter::{Place, places, speaks, subagent};
 use crate::following::after;
 use crate::prefilter::Prefilter;
 use crate::shown::call_line;
@@ -153,6 +153,9 @@ pub struct RecalledText {
     pub timestamp: Option<String>,
     /// Where it stands.
     pub place: Place,
+    /// The subagent that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subagent: Option<String>,
     /// The line of the session file that it is on.
     pub line: u64,
     /// It was not asked for, but stands next to one that was.
@@ -292,6 +295,7 @@ pub fn recall_read(
         let mut piece = piece(tree, index, offset, length, request.access);
         piece.short_id = (*short.get(tree.id(index)).unwrap_or(&tree.id(index))).to_owned();
         piece.place = places[index.as_usize()];
+        piece.subagent = subagent(tree, &places, index);
         piece.neighbour = wanted.is_none();
         piece
     });
@@ -373,6 +377,7 @@ fn piece(
         call: None,
         timestamp: None,
         place: Place::OtherBranch,
+        subagent: None,
         line: tree.line(index),
         neighbour: false,
         excluded: false,

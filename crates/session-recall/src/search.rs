@@ -7,14 +7,14 @@ use memchr::memmem;
 use session_model::{Entry, EntryIndex, SessionContext, SessionPath, SessionTree};
 
 use crate::entry_text::{Author, EntryText, Gate, call_of, entry_text, read_text};
-use crate::filter::{Kind, Place, places, speaks};
+use crate::filter::{Kind, Place, places, speaks, subagent};
 use crate::following::{Next, following};
 use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
 use crate::prefilter::{Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
 use crate::shown::{Shown, drop_calls_of_results, recalled, width_of, with_short_ids};
 use crate::terms::{self, Terms, fold};
-use crate::{Query, Recall, RecallRequest};
+use crate::{Query, Recall, RecallRequest, Recalled};
 use session_facts::{FileAction, file_call};
 
 /// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
@@ -193,7 +193,10 @@ impl<'a> RecallSearch<'a> {
                 } else {
                     width.min(LIST_NEXT)
                 };
-                recalled(self.path, self.gate(), it, &ranked.weights, [width, next])
+                let widths = [width, next];
+                let found = recalled(self.path, self.gate(), it, &ranked.weights, widths);
+                let subagent = subagent(self.tree(), &self.places, it.group.newest.index);
+                Recalled { subagent, ..found }
             };
             with_short_ids(self.tree(), shown.iter().map(of).collect())
         };

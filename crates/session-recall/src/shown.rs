@@ -98,6 +98,7 @@ pub(super) fn recalled(
         call: call_line(tree, index, text, gate),
         timestamp: timestamp.map(|at| at.to_string()),
         place: group.newest.place,
+        subagent: None,
         score: group.score,
         matches: group.newest.matches,
         copies: group.copies.iter().map(id).collect(),

@@ -984,3 +984,25 @@ proptest! {
         prop_assert_eq!(sorted(&fast), sorted(&slow));
     }
 }
+
+#[test]
+fn what_a_subagent_found_says_that_it_is_a_subagents() {
+    let prompt = json!({ "type": "custom_message", "customType": "claude-code/subagent a1b2", "content": "look for walruses", "display": false, "parent": "e2" });
+    let mut answer = assistant("it is done");
+    answer["parent"] = json!("e2");
+    let tree = tree_of(&[
+        user("look"),
+        call("c1", "Task", &json!({})),
+        prompt,
+        call("c2", "read", &json!({ "path": "a.rs" })),
+        result("c2", "read", "fn walrus()"),
+        answer,
+    ]);
+    let found = find(&tree, "walrus").to_text(&request(Query::Words("walrus")));
+    assert!(
+        found.contains("a.rs, 2026-01-06 10:00, subagent a1b2\n"),
+        "{found}"
+    );
+    let none = find(&tree, "done").to_text(&request(Query::Words("done")));
+    assert!(!none.contains("subagent"), "{none}");
+}

@@ -1,13 +1,13 @@
 //! The second pass: bodies of records, as messages.
 
 use session_model::json::{Members, RawJson};
-use session_model::{Block, BranchSummaryDraft, EntryDraft, FirstKept, Span, UserParts};
+use session_model::{Block, BranchSummaryDraft, EntryDraft, FirstKept, SUBAGENT, Span, UserParts};
 
 use super::blocks::{attachment_blocks, result_blocks, user_parts};
 use super::part::Part;
 use super::scan::Scan;
 use crate::content::{Answer, compaction, is_blank};
-use crate::emitter::{CallResult, Emitter, Place};
+use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
 use crate::json;
@@ -99,6 +99,21 @@ pub(crate) fn read_result(
     })
 }
 
+/// Adds a block to an answer, unless an earlier record has it, or a part of it.
+fn add(blocks: &mut Vec<Block>, block: Block) {
+    let last = blocks.len().saturating_sub(1);
+    let mut known = blocks.iter().enumerate();
+    let known = known.position(|(at, known)| match (known, &block) {
+        (Block::ToolCall(known), Block::ToolCall(call)) => known.id == call.id,
+        (Block::Text(known), Block::Text(text)) if at == last => text.text.starts_with(&known.text),
+        _ => *known == block,
+    });
+    match known {
+        Some(at) => blocks[at] = block,
+        None => blocks.push(block),
+    }
+}
+
 /// Returns the texts of blocks.
 fn blocks_text<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> String {
     let texts = blocks.into_iter().filter_map(|block| match block {
@@ -166,7 +181,6 @@ impl Bodies<'_> {
             at: place.at,
             ..Answer::default()
         };
-        let mut calls = Vec::new();
         let mut is_synthetic = false;
         for index in &unit.records {
             let text = self.input.text(self.span(*index))?;
@@ -175,10 +189,12 @@ impl Bodies<'_> {
             answer.model = part.model.unwrap_or(answer.model);
             answer.usage = part.usage.or(answer.usage);
             answer.stop = part.stop.or(answer.stop);
-            answer.blocks.extend(part.blocks);
-            calls.extend(part.calls);
+            part.blocks
+                .into_iter()
+                .for_each(|block| add(&mut answer.blocks, block));
             is_synthetic |= part.is_synthetic;
         }
+        let calls: Vec<_> = answer.blocks.iter().filter_map(PendingCall::of).collect();
         let id = unit.records.first();
         let id = id.map_or("", |record| self.scan.records.list[*record].uuid());
         if is_synthetic && calls.is_empty() {
@@ -227,12 +243,18 @@ impl Bodies<'_> {
         let message = record.object("message").unwrap_or_default();
         let origin = record.object("origin").unwrap_or_default();
         let is_human = origin.text("kind").as_deref() == Some("human");
+        let agent = head.subagent.as_ref().map(|agent| agent.id.to_string());
+        let agent = agent.or(record.text("agentId")).unwrap_or_default();
+        let subagent = format!("{} {agent}", &SUBAGENT[1..]);
         let whole = if is_sent(&origin) {
             Some("notification")
         } else if record.flag("isMeta") {
             Some("meta")
-        } else if head.is_sidechain && !self.only_sidechain && !is_human {
-            Some("sidechain")
+        } else if head.is_sidechain
+            && !is_human
+            && (head.subagent.is_some() || !self.only_sidechain)
+        {
+            Some(subagent.trim_end())
         } else {
             None
         };

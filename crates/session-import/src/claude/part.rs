@@ -4,7 +4,6 @@ use session_model::json::Members;
 use session_model::{Block, StopReason, Usage};
 
 use super::blocks::{answer_block, stop_reason, usage_of};
-use crate::emitter::PendingCall;
 use crate::report::ImportReport;
 
 /// What one line of an answer adds to it.
@@ -13,7 +12,6 @@ pub(super) struct Part {
     pub model: Option<String>,
     pub usage: Option<Usage>,
     pub stop: Option<StopReason>,
-    pub calls: Vec<PendingCall>,
     pub blocks: Vec<Block>,
     /// The program says it in the name of the model.
     pub is_synthetic: bool,
@@ -37,14 +35,13 @@ impl Part {
                 false => stop.and_then(|reason| stop_reason(&reason)),
             },
             model,
-            calls: calls_of(record, &message),
             ..Self::default()
         };
         if let Some(text) = message.raw("content").and_then(session_model::json::string) {
             part.blocks.push(Block::text(text));
             return part;
         }
-        let mut calls = part.calls.iter().map(|call| call.id.clone());
+        let mut calls = calls_of(record, &message).into_iter();
         for block in message.objects("content") {
             let is_call = block.text("type").as_deref() == Some("tool_use");
             let id = is_call.then(|| calls.next()).flatten();
@@ -60,14 +57,14 @@ impl Part {
     }
 }
 
-/// Returns the calls of a record; one without an id gets its place among them.
-pub(super) fn calls_of(record: &Members<'_>, message: &Members<'_>) -> Vec<PendingCall> {
+/// Returns the ids of a record's calls; one without an id gets its place among them.
+pub(super) fn calls_of(record: &Members<'_>, message: &Members<'_>) -> Vec<String> {
     let uuid = record.text("uuid").unwrap_or_default();
     let blocks = message.objects("content").into_iter();
     let calls = blocks.filter(|block| block.text("type").as_deref() == Some("tool_use"));
-    let calls = calls.enumerate().map(|(place, block)| PendingCall {
-        id: (block.filled("id")).unwrap_or_else(|| format!("{uuid}.call{}", place + 1)),
-        name: block.text("name").unwrap_or_default(),
+    let ids = calls.enumerate().map(|(place, block)| {
+        let id = block.filled("id");
+        id.unwrap_or_else(|| format!("{uuid}.call{}", place + 1))
     });
-    calls.collect()
+    ids.collect()
 }

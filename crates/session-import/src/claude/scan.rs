@@ -1,18 +1,19 @@
 //! The first pass: heads of records, without their bodies.
 
 use session_model::json::{Members, string};
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
+use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span};
 
 use super::part::calls_of;
 use crate::emitter::{CLEARED, Emitter};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, Line, damaged};
+use crate::input::{Input, Line, damaged, place_of};
 use crate::report::{ImportReport, count};
-use crate::threads::{Boundary, Kind, Record, Records};
+use crate::threads::{Boundary, Kind, Record, Records, Subagent};
 
 /// What the first pass found.
 #[derive(Default)]
@@ -21,6 +22,10 @@ pub(super) struct Scan {
     pub title: Option<String>,
     /// Hashes of what messages with the role of the user say.
     user_texts: BTreeSet<u64>,
+    /// The newest steps of subagents, by their ids.
+    steps: HashMap<Box<str>, Box<str>>,
+    /// Calls that start subagents whose first step is not there yet, by hashes of their prompts.
+    prompts: HashMap<u64, VecDeque<Box<str>>>,
     /// How good the title is.
     title_rank: u8,
     /// What the model sees in the place of results, by the ids of their calls, and of records; `None` for nothing.
@@ -53,6 +58,8 @@ struct Seen {
     texts: Vec<u64>,
     /// What is counted as not mapped.
     skipped: Option<String>,
+    /// Hashes of the prompts that subagents get, with the calls that start them.
+    prompts: Vec<(u64, Box<str>)>,
 }
 
 impl Default for Block {
@@ -149,19 +156,58 @@ impl Block {
                 false
             }
             _ => {
-                self.report.skip(&name);
+                if !self.see_step(&object, &text, line) {
+                    self.report.skip(&name);
+                }
                 // Records of a kind that is not known may be links of the chain all the same.
                 object.raw("uuid").is_some() && object.raw("parentUuid").is_some()
             }
         };
         if is_link {
-            self.see(&name, &object, line);
+            self.see(&name, &object, line.number, line.span);
         }
     }
 
-    fn see(&mut self, name: &str, object: &Members<'_>, line: &Line<'_>) {
+    /// Takes in the step of a subagent that a record reports; returns false for a record that reports none.
+    fn see_step(&mut self, record: &Members<'_>, text: &Cow<'_, str>, line: &Line<'_>) -> bool {
+        let data = record.object("data").unwrap_or_default();
+        let is_step = data.text("type").as_deref() == Some("agent_progress");
+        // In a repaired text, places are not those of the file.
+        let raw = data.raw("message");
+        let raw = raw.filter(|_| is_step && matches!(text, Cow::Borrowed(_)));
+        let step = raw.and_then(Members::parse).unwrap_or_default();
+        let name = step.text("type").unwrap_or_default();
+        let (Some(raw), "user" | "assistant") = (raw, &*name) else {
+            return false;
+        };
+        self.see(
+            &name,
+            &step,
+            line.number,
+            place_of(raw, text, line.span.offset),
+        );
+        let Some(seen) = self.seen.last_mut() else {
+            return false;
+        };
+        seen.texts.clear();
+        seen.record.is_sidechain = true;
+        seen.record.at = seen.record.at.or(record.time("timestamp"));
+        let call = record.filled("parentToolUseID");
+        let id = data.filled("agentId").or(call.clone());
+        seen.record.subagent = Some(Box::new(Subagent {
+            id: id.unwrap_or_default().into(),
+            call: call.map(Into::into),
+        }));
+        true
+    }
+
+    fn see(&mut self, name: &str, object: &Members<'_>, line: u64, span: Span) {
         let mut texts = Vec::new();
         let (kind, boundary) = kind_of(name, object, &mut texts);
+        let prompts = match name {
+            "assistant" => prompts_of(object),
+            _ => Vec::new(),
+        };
         let known = self.replaced.len();
         if name == "system" {
             let of = |object: &Members<'_>, key, text: Option<&str>| {
@@ -185,8 +231,8 @@ impl Block {
         });
         self.seen.push(Seen {
             record: Record {
-                line: line.number,
-                span: line.span,
+                line,
+                span,
                 more: Vec::new(),
                 kind,
                 uuid: object.filled("uuid").map(Into::into),
@@ -194,6 +240,7 @@ impl Block {
                 source: object.text("sourceToolAssistantUUID").map(Into::into),
                 at: object.time("timestamp"),
                 is_sidechain: object.flag("isSidechain"),
+                subagent: None,
                 boundary: boundary.map(Box::new),
             },
             source: object
@@ -201,6 +248,7 @@ impl Block {
                 .and_then(|from| from.filled("messageUuid")),
             texts,
             skipped,
+            prompts,
         });
     }
 
@@ -227,7 +275,7 @@ impl Scan {
     }
 
     /// Takes in the next record, unless there is one with its uuid.
-    fn add(&mut self, seen: Seen, report: &mut ImportReport, diagnostics: &mut Diagnostics) {
+    fn add(&mut self, mut seen: Seen, report: &mut ImportReport, diagnostics: &mut Diagnostics) {
         let place = self.records.list.len();
         if let Some(uuid) = &seen.record.uuid {
             if self.records.by_uuid.contains_key(uuid) {
@@ -239,15 +287,53 @@ impl Scan {
             }
             self.records.by_uuid.insert(uuid.clone(), place);
         }
-        if let Some(source) = seen.source {
+        if let Some(source) = seen.source.take() {
             self.records.by_source.insert(source.into(), place);
         }
-        if let Some(skipped) = seen.skipped {
+        if let Some(skipped) = seen.skipped.take() {
             report.skip(&skipped);
         }
+        self.link_step(&mut seen);
         self.user_texts.extend(seen.texts);
         self.records.list.push(seen.record);
     }
+
+    /// Joins a step of a subagent to the one before, or the first one to the call that started it.
+    fn link_step(&mut self, seen: &mut Seen) {
+        for (prompt, call) in seen.prompts.drain(..) {
+            self.prompts.entry(prompt).or_default().push_back(call);
+        }
+        let record = &mut seen.record;
+        if let Some(agent) = &mut record.subagent {
+            record.parent = self.steps.get(&agent.id).cloned();
+            agent.call = agent.call.take().filter(|_| record.parent.is_none());
+            if let Some(uuid) = record.uuid.clone() {
+                self.steps.insert(agent.id.clone(), uuid);
+            }
+        } else if record.is_sidechain && record.parent.is_none() {
+            let mut texts = seen.texts.iter();
+            let call = texts.find_map(|text| self.prompts.get_mut(text)?.pop_front());
+            record.subagent = call.map(|call| {
+                Box::new(Subagent {
+                    id: "".into(),
+                    call: Some(call),
+                })
+            });
+        }
+    }
+}
+
+/// Returns hashes of the prompts that an answer gives subagents, with its calls.
+fn prompts_of(record: &Members<'_>) -> Vec<(u64, Box<str>)> {
+    let message = record.object("message").unwrap_or_default();
+    let blocks = message.objects("content").into_iter();
+    let calls =
+        blocks.filter(|block| matches!(block.text("name").as_deref(), Some("Task" | "Agent")));
+    let prompts = calls.filter_map(|call| {
+        let prompt = call.object("input")?.filled("prompt")?;
+        Some((hash(&prompt), call.filled("id")?.into()))
+    });
+    prompts.collect()
 }
 
 /// Returns what a record is; adds hashes of what the user says to `texts`.
@@ -257,7 +343,7 @@ fn kind_of(name: &str, object: &Members<'_>, texts: &mut Vec<u64>) -> (Kind, Opt
             let message = object.object("message").unwrap_or_default();
             let calls = calls_of(object, &message).into_iter();
             Kind::Answer {
-                calls: calls.map(|call| call.id.into()).collect(),
+                calls: calls.map(Into::into).collect(),
                 message_id: message.filled("id").map(Into::into),
             }
         }

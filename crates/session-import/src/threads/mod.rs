@@ -13,7 +13,7 @@ use crate::report::ImportReport;
 use crate::results::LaterPlace;
 use crate::user_message::{Ends, add_end};
 
-pub(crate) use record::{Boundary, Kind, Record, Records};
+pub(crate) use record::{Boundary, Kind, Record, Records, Subagent};
 pub(crate) use units::{Kept, ResultAt, Unit, UnitKind, Units};
 
 /// Writes the bodies of units.
@@ -141,7 +141,10 @@ pub(crate) fn write_units(
         }
         for index in chain.into_iter().rev() {
             let unit = &units.list[index];
-            let above = unit.parent.and_then(|parent| last[parent].clone());
+            let above = unit.parent.and_then(|parent| match &written[parent] {
+                Some((first, _)) if unit.is_subagent => Some(first.clone()),
+                _ => last[parent].clone(),
+            });
             let first = unit.records.first().map(|record| &records.list[*record]);
             let place = Place {
                 parent: above.clone().unwrap_or_else(|| emitter.root.clone()),

@@ -43,6 +43,15 @@ pub(crate) struct Boundary {
     pub metadata: String,
 }
 
+/// Of a subagent's step in the file of the session that started it: which subagent.
+#[derive(Debug)]
+pub(crate) struct Subagent {
+    /// Its id, or an empty text.
+    pub id: Box<str>,
+    /// The call that started it, of its first step.
+    pub call: Option<Box<str>>,
+}
+
 /// The head of a threaded record.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -57,6 +66,7 @@ pub(crate) struct Record {
     pub source: Option<Box<str>>,
     pub at: Option<Timestamp>,
     pub is_sidechain: bool,
+    pub subagent: Option<Box<Subagent>>,
     pub boundary: Option<Box<Boundary>>,
 }
 
@@ -90,7 +100,8 @@ impl Records {
         let mut messages = self
             .list
             .iter()
-            .filter(|record| matches!(record.kind, Kind::Answer { .. } | Kind::User { .. }));
+            .filter(|record| matches!(record.kind, Kind::Answer { .. } | Kind::User { .. }))
+            .filter(|record| record.subagent.is_none());
         messages.all(|record| record.is_sidechain)
     }
 }

@@ -52,10 +52,13 @@ impl Units {
 
     /// Returns for each record what is before it.
     fn before(&self, records: &Records) -> Vec<Before> {
-        let mut newest = [Before::default(); 2];
+        let mut newest = [Before::default(); 3];
         let records = records.list.iter().enumerate();
         let before = records.map(|(index, record)| {
-            let newest = &mut newest[usize::from(record.is_sidechain)];
+            let newest = &mut newest[match &record.subagent {
+                Some(_) => 2,
+                None => usize::from(record.is_sidechain),
+            }];
             let before = *newest;
             newest.record = Some(index);
             newest.unit = self.of_record[index].or(newest.unit);
@@ -276,7 +279,8 @@ impl Units {
         let mut records = records.list.iter().enumerate().rev();
         records.find_map(|(index, record)| {
             self.of_record[index]?;
-            self.newest[index].filter(|_| only_sidechain || !record.is_sidechain)
+            let is_own = record.subagent.is_none() && (only_sidechain || !record.is_sidechain);
+            self.newest[index].filter(|_| is_own)
         })
     }
 }

@@ -53,6 +53,8 @@ pub(crate) struct Unit {
     pub records: Vec<usize>,
     /// The unit that it stands under, once all are known.
     pub parent: Option<usize>,
+    /// It begins the branch of a subagent, under the answer that called it and not behind the results of that.
+    pub is_subagent: bool,
 }
 
 /// All units.
@@ -84,6 +86,7 @@ impl Units {
             kind,
             records: vec![record],
             parent: None,
+            is_subagent: false,
         });
         self.of_record[record] = Some(self.list.len() - 1);
         self.list.len() - 1
@@ -120,8 +123,10 @@ impl Units {
                     }
                     if let UnitKind::Answer { results } = &mut self.list[unit].kind {
                         for call in own {
-                            calls.entry(call).or_insert((unit, results.len()));
-                            results.push(None);
+                            let known = calls.entry(call).or_insert((unit, results.len()));
+                            if known.1 == results.len() || known.0 != unit {
+                                results.push(None);
+                            }
                         }
                     }
                 }
@@ -160,6 +165,14 @@ impl Units {
         }
         for index in with_results {
             self.take_results(records, index, &calls);
+        }
+        for unit in &mut self.list {
+            let agent = records.list[unit.records[0]].subagent.as_ref();
+            let call = agent.and_then(|agent| calls.get(agent.call.as_deref()?));
+            if let Some((caller, _)) = call {
+                unit.parent = Some(*caller);
+                unit.is_subagent = true;
+            }
         }
     }
 

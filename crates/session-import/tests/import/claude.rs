@@ -1,12 +1,12 @@
 //! Sessions of Claude Code whose records do not stand as they hang together.
 
 use serde_json::{Value, json};
-use session_import::{Input, examine};
+use session_import::{Input, Target, examine, export};
 use session_model::{
     AgentMessage, ContextRules, DiagnosticKind, EntryBody, SessionTree, build_context, decode_bytes,
 };
 
-use crate::support::Fixture;
+use crate::support::{Fixture, check};
 
 /// Returns a record; an empty parent is null.
 fn record(kind: &str, uuid: &str, parent: &str, more: Value) -> Value {
@@ -470,4 +470,159 @@ fn an_answer_that_was_billed_for_much_more_than_its_context_is_reported() {
     };
     assert!(billed(69_000).is_empty());
     assert_eq!(billed(90_000), [DiagnosticKind::ContextMismatch]);
+}
+
+/// Returns the record that reports a step of the subagent `a1b2`, which `call` started.
+fn step(uuid: &str, parent: &str, call: &str, step: Value) -> Value {
+    let data = json!({ "type": "agent_progress", "agentId": "a1b2", "prompt": "find callers", "message": step });
+    record(
+        "progress",
+        uuid,
+        parent,
+        json!({ "parentToolUseID": call, "data": data }),
+    )
+}
+
+/// Returns a call that starts a subagent.
+fn task(uuid: &str, parent: &str) -> Value {
+    let mut record = call(uuid, parent);
+    let block = &mut record["message"]["content"][0];
+    block["name"] = json!("Task");
+    block["input"] = json!({ "prompt": "find callers" });
+    record
+}
+
+/// Returns a step without what only records of the session have.
+fn inner(mut step: Value) -> Value {
+    step.as_object_mut()
+        .expect("an object")
+        .remove("parentUuid");
+    step
+}
+
+/// Returns a session with a subagent whose steps are reported between its records. A second record of an answer repeats the
+/// first and has more.
+fn reported_steps() -> Vec<Value> {
+    let said = |text: &str| json!({ "type": "text", "text": text });
+    let mut first = call("s2", "");
+    let blocks = first["message"]["content"].as_array_mut().expect("blocks");
+    blocks.insert(0, said("I look"));
+    let mut grown = call("s4", "");
+    grown["message"]["id"] = json!("s2");
+    let known = first["message"]["content"][1].clone();
+    let blocks = grown["message"]["content"].as_array_mut().expect("blocks");
+    blocks.splice(0..0, [said("I look"), known]);
+    let mut begun = answer("s0", "", "I");
+    begun["message"]["id"] = json!("s2");
+    vec![
+        user("u1", "", "who calls it?"),
+        task("a1", "u1"),
+        step("p1", "a1", "a1", inner(user("s1", "", "find callers"))),
+        step("p7", "p1", "a1", inner(begun)),
+        step("p2", "p7", "a1", inner(first.clone())),
+        step("p3", "p2", "a1", inner(result("s3", "s2"))),
+        progress("p4", "p3"),
+        step("p5", "p4", "a1", inner(grown)),
+        step("p6", "p5", "a1", inner(result("s5", "s4"))),
+        result("r1", "a1"),
+        answer("a2", "r1", "main calls it"),
+    ]
+}
+
+#[test]
+fn reported_steps_of_a_subagent_are_a_branch_at_its_call() {
+    let bytes = lines(&reported_steps());
+    insta::assert_snapshot!(check(&Fixture { bytes }), @r#"
+    session s in "/p"
+     00000001 (agent-cli/import) {"bytes":3591,"id":"s","losses":{"progress":1},"path":"",...
+    *u1 user who calls it?
+    *a1 assistant Task({"prompt":"find callers"})
+    *r1 toolResult ok
+     s1 ^a1 [claude-code/subagent a1b2] find callers
+     s0 assistant I look
+     s3 toolResult ok
+     s5 toolResult ok
+    *a2 ^r1 assistant main calls it
+    skipped: {"progress": 1}
+    duplicates 0, interrupted 0, usage 0+0+0>0
+    "#);
+}
+
+#[test]
+fn a_side_chain_is_a_branch_at_the_call_that_has_its_prompt() {
+    let side = |mut record: Value| {
+        record["isSidechain"] = json!(true);
+        record
+    };
+    let records = [
+        side(user("w1", "", "Warmup")),
+        user("u1", "", "find callers"),
+        task("a1", "u1"),
+        task("a2", "a1"),
+        side(user("s1", "", "find callers")),
+        side(user("t1", "", "find callers")),
+        side(call("s2", "s1")),
+        side(answer("t2", "t1", "two callers")),
+        side(result("s3", "s2")),
+        result("r1", "a1"),
+        result("r2", "a2"),
+        answer("a3", "r2", "main calls it"),
+    ];
+    let bytes = lines(&records);
+    insta::assert_snapshot!(check(&Fixture { bytes }), @r#"
+    session s in "/p"
+     00000001 (agent-cli/import) {"bytes":2532,"id":"s","losses":{},"path":"","sha256":nul...
+     w1 [claude-code/subagent] Warmup
+    *u1 ^00000001 user find callers
+    *a1 assistant Task({"prompt":"find callers"})
+    *r1 toolResult ok
+    *a2 assistant Task({"prompt":"find callers"})
+    *r2 toolResult ok
+     s1 ^a1 [claude-code/subagent] find callers
+     t1 ^a2 [claude-code/subagent] find callers
+     s2 ^s1 assistant Bash({"command":"ls"})
+     s3 toolResult ok
+     t2 ^t1 assistant two callers
+    *a3 ^r2 assistant main calls it
+    duplicates 0, interrupted 0, usage 0+0+0>0
+    "#);
+}
+
+#[test]
+fn a_file_that_is_cut_within_the_steps_of_a_subagent_ends_on_the_main_path() {
+    let records = reported_steps();
+    let bytes = lines(&records);
+    for cut in (1..bytes.len()).step_by(41) {
+        let found = bytes[..cut].split(|byte| *byte == b'\n');
+        let found = found.filter(|line| serde_json::from_slice::<Value>(line).is_ok());
+        let whole = found.count();
+        if whole == 0 {
+            continue;
+        }
+        let main = records[..whole].iter().cloned().map(|mut record| {
+            record["data"]["type"] = json!("hook_progress");
+            record
+        });
+        let (tree, _) = import(bytes[..cut].to_vec());
+        let (expected, _) = import(lines(&main.collect::<Vec<_>>()));
+        assert_eq!(
+            (path(&tree), context(&tree)),
+            (path(&expected), context(&expected))
+        );
+        check(&Fixture {
+            bytes: bytes[..cut].to_vec(),
+        });
+    }
+}
+
+#[test]
+fn a_subagent_is_not_exported() {
+    let tree = import(lines(&reported_steps())).0;
+    let mut out = Vec::new();
+    export(Target::Claude, &tree, tree.leaf(), &mut out).expect("it is exported");
+    let out = String::from_utf8(out).expect("text");
+    assert!(
+        out.contains("main calls it") && !out.contains("isMeta"),
+        "{out}"
+    );
 }

@@ -46,7 +46,7 @@ fn claude_code_keeps_branches_and_tells_the_user_from_the_program() {
     *u5 ^a4 user second request, other wording
     *a6 assistant Task({"prompt":"find callers"})
     *r4 toolResult no callers
-     s1 ^00000002 [claude-code/sidechain] find callers
+     s1 ^a6 [claude-code/subagent] find callers
      s2 assistant no callers
     *t3 ^r4 user third request: queued while busy
      a7 (claude-code/synthetic) {"text":"API Error: 529 overloaded"}

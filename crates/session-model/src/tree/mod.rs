@@ -14,7 +14,7 @@ mod short_ids;
 mod stale;
 mod unfinished;
 
-pub use stale::LEAF_ENTRY;
+pub use stale::{LEAF_ENTRY, SUBAGENT};
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

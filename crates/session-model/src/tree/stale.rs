@@ -85,6 +85,10 @@ impl SessionTree {
 /// The type of the entry that a move of the leaf writes.
 pub const LEAF_ENTRY: &str = "agent-cli/leaf";
 
+/// What follows the agent's name in the type of a custom message that is the prompt of a subagent, before its id. All
+/// entries below that are the subagent's.
+pub const SUBAGENT: &str = "/subagent";
+
 #[cfg(test)]
 mod tests {
     use crate::decode_bytes;
