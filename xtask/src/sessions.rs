@@ -181,7 +181,7 @@ fn counted(format: &str, bytes: &[u8]) -> Counts {
 
 impl Count {
     fn claude(&mut self, record: &Value) {
-        if record["data"]["type"] == "agent_progress" {
+        if record["data"]["message"].is_object() {
             return self.claude(&record["data"]["message"]);
         }
         let message = &record["message"];

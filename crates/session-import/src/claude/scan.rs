@@ -171,10 +171,9 @@ impl Block {
     /// Takes in the step of a subagent that a record reports; returns false for a record that reports none.
     fn see_step(&mut self, record: &Members<'_>, text: &Cow<'_, str>, line: &Line<'_>) -> bool {
         let data = record.object("data").unwrap_or_default();
-        let is_step = data.text("type").as_deref() == Some("agent_progress");
         // In a repaired text, places are not those of the file.
         let raw = data.raw("message");
-        let raw = raw.filter(|_| is_step && matches!(text, Cow::Borrowed(_)));
+        let raw = raw.filter(|_| matches!(text, Cow::Borrowed(_)));
         let step = raw.and_then(Members::parse).unwrap_or_default();
         let name = step.text("type").unwrap_or_default();
         let (Some(raw), "user" | "assistant") = (raw, &*name) else {

@@ -449,11 +449,15 @@ fn a_title_is_of_a_message_of_the_file() {
 #[test]
 fn a_subagent_has_its_own_id_and_names_the_session_that_started_it() {
     let mut records = two_turns();
+    // What it started itself is a branch of its session.
+    let started = inner(user("s1", "", "find callers"));
+    records.extend([task("a3", "a2"), step("p1", "a3", "a3", started)]);
     for record in &mut records {
         record["isSidechain"] = json!(true);
         record["agentId"] = json!("a1b2");
     }
     let tree = import(lines(&records)).0;
+    assert_eq!(context(&tree), "u1 a1 u2 a2 a3 00000007");
     let header = tree.header().expect("a header");
     assert_eq!(header.id, "agent-a1b2");
     assert_eq!(header.parent_session.as_deref(), Some("s"));
@@ -600,7 +604,7 @@ fn a_file_that_is_cut_within_the_steps_of_a_subagent_ends_on_the_main_path() {
             continue;
         }
         let main = records[..whole].iter().cloned().map(|mut record| {
-            record["data"]["type"] = json!("hook_progress");
+            record["data"] = json!(null);
             record
         });
         let (tree, _) = import(bytes[..cut].to_vec());
