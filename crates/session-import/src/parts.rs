@@ -3,7 +3,7 @@
 use session_model::json::{Members, RawJson};
 use session_model::{Block, Usage};
 
-use crate::emitter::{CallResult, Emitter, PendingCall};
+use crate::emitter::{CallResult, Emitter};
 use crate::json;
 
 /// Returns the texts and images of parts.
@@ -39,14 +39,10 @@ pub(crate) fn call_id(call: &Members<'_>, record: &str, place: usize) -> String 
 }
 
 /// Returns a call.
-pub(crate) fn call_block(function: &Members<'_>, id: String) -> (PendingCall, Block) {
+pub(crate) fn call_block(function: &Members<'_>, id: String) -> Block {
     let name = function.text("name").unwrap_or_default();
     let arguments = function.raw("args").and_then(json::raw_object);
-    let pending = PendingCall {
-        id: id.clone(),
-        name: name.clone(),
-    };
-    (pending, Block::call(id, name, arguments))
+    Block::call(id, name, arguments)
 }
 
 /// Returns what a function responded.

@@ -215,7 +215,7 @@ impl Bodies<'_> {
             at: place.at,
             ..Answer::default()
         };
-        let mut calls = Vec::new();
+        let mut calls = 0;
         for span in [head.span].iter().chain(&head.more) {
             let text = self.input.text(*span)?;
             let record = Members::parse(&text).unwrap_or_default();
@@ -234,13 +234,12 @@ impl Bodies<'_> {
             let parts = parts_of(&record);
             answer.blocks.extend(plain_blocks(emitter, &parts));
             for function in parts.iter().filter_map(|part| part.object("functionCall")) {
-                let id = call_id(&function, head.uuid(), calls.len());
-                let (pending, block) = call_block(&function, id);
-                answer.blocks.push(block);
-                calls.push(pending);
+                let id = call_id(&function, head.uuid(), calls);
+                answer.blocks.push(call_block(&function, id));
+                calls += 1;
             }
         }
-        let found = self.with_results(emitter, calls, results)?;
+        let found = self.with_results(emitter, &answer.blocks, results)?;
         let ends = emitter.answer(head.uuid(), place, answer.draft()?, found)?;
         Ok(Some(ends))
     }

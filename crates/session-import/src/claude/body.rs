@@ -7,7 +7,7 @@ use super::blocks::{attachment_blocks, result_blocks, user_parts};
 use super::part::Part;
 use super::scan::Scan;
 use crate::content::{Answer, compaction, is_blank};
-use crate::emitter::{CallResult, Emitter, PendingCall, Place};
+use crate::emitter::{CallResult, Emitter, Place};
 use crate::error::ImportError;
 use crate::input::Input;
 use crate::json;
@@ -194,17 +194,16 @@ impl Bodies<'_> {
                 .for_each(|block| add(&mut answer.blocks, block));
             is_synthetic |= part.is_synthetic;
         }
-        let calls: Vec<_> = answer.blocks.iter().filter_map(PendingCall::of).collect();
         let id = unit.records.first();
         let id = id.map_or("", |record| self.scan.records.list[*record].uuid());
-        if is_synthetic && calls.is_empty() {
+        if is_synthetic && results.is_empty() {
             return self.write_synthetic(emitter, id, place, &answer);
         }
         if answer.blocks.is_empty() && answer.usage.is_none() {
             emitter.report.skip("assistant (empty)");
             return Ok(None);
         }
-        let found = self.with_results(emitter, calls, results)?;
+        let found = self.with_results(emitter, &answer.blocks, results)?;
         let ends = emitter.answer(id, place, answer.draft()?, found)?;
         Ok(Some(ends))
     }
@@ -243,8 +242,7 @@ impl Bodies<'_> {
         let message = record.object("message").unwrap_or_default();
         let origin = record.object("origin").unwrap_or_default();
         let is_human = origin.text("kind").as_deref() == Some("human");
-        let agent = head.subagent.as_ref().map(|agent| agent.id.to_string());
-        let agent = agent.or(record.text("agentId")).unwrap_or_default();
+        let agent = head.subagent.as_ref().map_or("", |agent| &agent.id);
         let subagent = format!("{} {agent}", &SUBAGENT[1..]);
         let whole = if is_sent(&origin) {
             Some("notification")

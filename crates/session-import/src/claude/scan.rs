@@ -1,7 +1,6 @@
 //! The first pass: heads of records, without their bodies.
 
 use session_model::json::{Members, string};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -169,11 +168,11 @@ impl Block {
     }
 
     /// Takes in the step of a subagent that a record reports; returns false for a record that reports none.
-    fn see_step(&mut self, record: &Members<'_>, text: &Cow<'_, str>, line: &Line<'_>) -> bool {
+    fn see_step(&mut self, record: &Members<'_>, text: &str, line: &Line<'_>) -> bool {
         let data = record.object("data").unwrap_or_default();
         // In a repaired text, places are not those of the file.
         let raw = data.raw("message");
-        let raw = raw.filter(|_| matches!(text, Cow::Borrowed(_)));
+        let raw = raw.filter(|_| text.as_ptr() == line.bytes.as_ptr());
         let step = raw.and_then(Members::parse).unwrap_or_default();
         let name = step.text("type").unwrap_or_default();
         let (Some(raw), "user" | "assistant") = (raw, &*name) else {

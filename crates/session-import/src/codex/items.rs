@@ -116,8 +116,9 @@ pub(super) fn answer_part(
     raw: &str,
 ) -> Option<(Vec<Block>, Option<PendingCall>)> {
     let kind = item.text("type").unwrap_or_default();
-    if let Some((call, block)) = call_of(&kind, item) {
-        return Some((vec![block], Some(call)));
+    if let Some(block) = call_of(&kind, item) {
+        let call = PendingCall::of(&block);
+        return Some((vec![block], call));
     }
     match (kind.as_str(), item.text("role").as_deref()) {
         ("message", Some("assistant")) => {
@@ -131,7 +132,7 @@ pub(super) fn answer_part(
 }
 
 /// Returns the call that an item makes, if it makes one that gets a result.
-fn call_of(kind: &str, item: &Members<'_>) -> Option<(PendingCall, Block)> {
+fn call_of(kind: &str, item: &Members<'_>) -> Option<Block> {
     let name = item.filled("name");
     let (name, arguments) = match kind {
         "function_call" => {
@@ -155,11 +156,7 @@ fn call_of(kind: &str, item: &Members<'_>) -> Option<(PendingCall, Block)> {
         _ => return None,
     };
     let id = item.filled("call_id").or(item.filled("id"))?;
-    let pending = PendingCall {
-        id: id.clone(),
-        name: name.clone(),
-    };
-    Some((pending, Block::call(id, name, arguments)))
+    Some(Block::call(id, name, arguments))
 }
 
 fn input_object(text: &str) -> Option<RawJson> {

@@ -169,9 +169,9 @@ fn write_answer(
     let mut results: Vec<(PendingCall, Option<CallResult>)> = Vec::new();
     for function in message.objects("toolCalls") {
         let id = call_id(&function, &node.id, results.len());
-        let (pending, block) = call_block(&function, id);
+        let block = call_block(&function, id);
+        results.extend(PendingCall::of(&block).map(|call| (call, result(emitter, &function))));
         answer.blocks.push(block);
-        results.push((pending, result(emitter, &function)));
     }
     emitter.answer(&node.id, place, answer.draft()?, results)
 }

@@ -4,7 +4,7 @@ mod record;
 mod tree;
 mod units;
 
-use session_model::EntryId;
+use session_model::{Block, EntryId};
 
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
@@ -73,15 +73,15 @@ pub(crate) trait WriteUnit {
         }))
     }
 
-    /// Returns calls with their results, as far as there are any.
+    /// Returns the calls among blocks with their results, as far as there are any.
     fn with_results(
         &self,
         emitter: &mut Emitter<'_>,
-        calls: Vec<PendingCall>,
+        blocks: &[Block],
         results: &[Option<ResultAt>],
     ) -> Result<Vec<(PendingCall, Option<CallResult>)>, ImportError> {
         let mut found = Vec::new();
-        for (place, call) in calls.into_iter().enumerate() {
+        for (place, call) in blocks.iter().filter_map(PendingCall::of).enumerate() {
             let at = results.get(place).copied().flatten();
             let later = emitter.reads_later();
             let result = at.map(|at| self.result(&mut emitter.report, at, later));

@@ -451,7 +451,7 @@ fn a_subagent_has_its_own_id_and_names_the_session_that_started_it() {
     let mut records = two_turns();
     // What it started itself is a branch of its session.
     let started = inner(user("s1", "", "find callers"));
-    records.extend([task("a3", "a2"), step("p1", "a3", "a3", started)]);
+    records.extend([task("a3", "a2"), step("p1", "a3", "a3", &started)]);
     for record in &mut records {
         record["isSidechain"] = json!(true);
         record["agentId"] = json!("a1b2");
@@ -477,7 +477,7 @@ fn an_answer_that_was_billed_for_much_more_than_its_context_is_reported() {
 }
 
 /// Returns the record that reports a step of the subagent `a1b2`, which `call` started.
-fn step(uuid: &str, parent: &str, call: &str, step: Value) -> Value {
+fn step(uuid: &str, parent: &str, call: &str, step: &Value) -> Value {
     let data = json!({ "type": "agent_progress", "agentId": "a1b2", "prompt": "find callers", "message": step });
     record(
         "progress",
@@ -521,13 +521,13 @@ fn reported_steps() -> Vec<Value> {
     vec![
         user("u1", "", "who calls it?"),
         task("a1", "u1"),
-        step("p1", "a1", "a1", inner(user("s1", "", "find callers"))),
-        step("p7", "p1", "a1", inner(begun)),
-        step("p2", "p7", "a1", inner(first.clone())),
-        step("p3", "p2", "a1", inner(result("s3", "s2"))),
+        step("p1", "a1", "a1", &inner(user("s1", "", "find callers"))),
+        step("p7", "p1", "a1", &inner(begun)),
+        step("p2", "p7", "a1", &inner(first.clone())),
+        step("p3", "p2", "a1", &inner(result("s3", "s2"))),
         progress("p4", "p3"),
-        step("p5", "p4", "a1", inner(grown)),
-        step("p6", "p5", "a1", inner(result("s5", "s4"))),
+        step("p5", "p4", "a1", &inner(grown)),
+        step("p6", "p5", "a1", &inner(result("s5", "s4"))),
         result("r1", "a1"),
         answer("a2", "r1", "main calls it"),
     ]
