@@ -178,12 +178,8 @@ impl Block {
         let (Some(raw), "user" | "assistant") = (raw, &*name) else {
             return false;
         };
-        self.see(
-            &name,
-            &step,
-            line.number,
-            place_of(raw, text, line.span.offset),
-        );
+        let span = place_of(raw, text, line.span.offset);
+        self.see(&name, &step, line.number, span);
         let Some(seen) = self.seen.last_mut() else {
             return false;
         };
@@ -202,10 +198,6 @@ impl Block {
     fn see(&mut self, name: &str, object: &Members<'_>, line: u64, span: Span) {
         let mut texts = Vec::new();
         let (kind, boundary) = kind_of(name, object, &mut texts);
-        let prompts = match name {
-            "assistant" => prompts_of(object),
-            _ => Vec::new(),
-        };
         let known = self.replaced.len();
         if name == "system" {
             let of = |object: &Members<'_>, key, text: Option<&str>| {
@@ -246,7 +238,7 @@ impl Block {
                 .and_then(|from| from.filled("messageUuid")),
             texts,
             skipped,
-            prompts,
+            prompts: prompts_of(object),
         });
     }
 
@@ -323,11 +315,11 @@ impl Scan {
 
 /// Returns hashes of the prompts that an answer gives subagents, with its calls.
 fn prompts_of(record: &Members<'_>) -> Vec<(u64, Box<str>)> {
-    let message = record.object("message").unwrap_or_default();
-    let blocks = message.objects("content").into_iter();
-    let calls =
-        blocks.filter(|block| matches!(block.text("name").as_deref(), Some("Task" | "Agent")));
-    let prompts = calls.filter_map(|call| {
+    let message = record
+        .raw("message")
+        .filter(|raw| raw.contains("\"prompt\""));
+    let message = message.and_then(Members::parse).unwrap_or_default();
+    let prompts = message.objects("content").into_iter().filter_map(|call| {
         let prompt = call.object("input")?.filled("prompt")?;
         Some((hash(&prompt), call.filled("id")?.into()))
     });

@@ -7,6 +7,7 @@ use super::items::{answer_part, is_output, message_blocks, message_parts, output
 use super::mapper::Mapper;
 use super::scan::{At, is_native};
 use crate::content::compaction;
+use crate::emitter::PendingCall;
 use crate::error::ImportError;
 use crate::ids::hash_of;
 
@@ -101,10 +102,10 @@ impl Mapper<'_, '_> {
             let item = Members::parse(raw).unwrap_or_default();
             let kind = item.text("type").unwrap_or_default();
             let report = &mut self.emitter.report;
-            if let Some((blocks, call)) = answer_part(report, &item, raw) {
+            if let Some(blocks) = answer_part(report, &item, raw) {
                 let open = self.open("", at)?;
+                open.calls.extend(blocks.iter().filter_map(PendingCall::of));
                 open.answer.blocks.extend(blocks);
-                open.calls.extend(call);
             } else if is_output(&kind) {
                 let result = output_of(report, &item);
                 if let (Some(open), Some(id)) = (&mut self.open, item.text("call_id")) {

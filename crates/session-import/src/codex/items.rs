@@ -4,7 +4,7 @@ use session_model::json::{Members, RawJson, items, string};
 use session_model::{Block, Usage, UserParts};
 
 use crate::content::image_of_url;
-use crate::emitter::{CallResult, PendingCall};
+use crate::emitter::CallResult;
 use crate::json;
 use crate::report::ImportReport;
 
@@ -109,24 +109,23 @@ fn reasoning(item: &Members<'_>, raw: &str) -> Block {
     Block::thinking(summary.join("\n\n"), is_encrypted.then(|| raw.to_owned()))
 }
 
-/// Returns the blocks that an item adds to an answer, and the call that it makes; `None` for no part of an answer.
+/// Returns the blocks that an item adds to an answer; `None` for no part of an answer.
 pub(super) fn answer_part(
     report: &mut ImportReport,
     item: &Members<'_>,
     raw: &str,
-) -> Option<(Vec<Block>, Option<PendingCall>)> {
+) -> Option<Vec<Block>> {
     let kind = item.text("type").unwrap_or_default();
     if let Some(block) = call_of(&kind, item) {
-        let call = PendingCall::of(&block);
-        return Some((vec![block], call));
+        return Some(vec![block]);
     }
     match (kind.as_str(), item.text("role").as_deref()) {
         ("message", Some("assistant")) => {
             let contents = item.objects("content").into_iter();
             let blocks = contents.filter_map(|content| content_block(report, &content));
-            Some((blocks.collect(), None))
+            Some(blocks.collect())
         }
-        ("reasoning", _) => Some((vec![reasoning(item, raw)], None)),
+        ("reasoning", _) => Some(vec![reasoning(item, raw)]),
         _ => None,
     }
 }

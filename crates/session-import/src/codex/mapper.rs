@@ -193,10 +193,11 @@ impl<'a, 'w> Mapper<'a, 'w> {
         if is_output(&kind) {
             return self.add_output(item, at);
         }
-        if let Some((blocks, call)) = answer_part(&mut self.emitter.report, item, raw) {
+        if let Some(blocks) = answer_part(&mut self.emitter.report, item, raw) {
             if !blocks.is_empty() {
                 let open = self.open(&id, at)?;
-                open.calls.extend(call);
+                let calls = blocks.iter().filter_map(PendingCall::of);
+                open.calls.extend(calls);
                 open.answer.blocks.extend(blocks);
             }
             return Ok(());
