@@ -238,7 +238,7 @@ impl Block {
                 .and_then(|from| from.filled("messageUuid")),
             texts,
             skipped,
-            prompts: prompts_of(object),
+            prompts: prompts_of(name, object),
         });
     }
 
@@ -314,10 +314,9 @@ impl Scan {
 }
 
 /// Returns hashes of the prompts that an answer gives subagents, with its calls.
-fn prompts_of(record: &Members<'_>) -> Vec<(u64, Box<str>)> {
-    let message = record
-        .raw("message")
-        .filter(|raw| raw.contains("\"prompt\""));
+fn prompts_of(name: &str, record: &Members<'_>) -> Vec<(u64, Box<str>)> {
+    let message = record.raw("message").filter(|_| name == "assistant");
+    let message = message.filter(|raw| raw.contains("\"prompt\""));
     let message = message.and_then(Members::parse).unwrap_or_default();
     let prompts = message.objects("content").into_iter().filter_map(|call| {
         let prompt = call.object("input")?.filled("prompt")?;
