@@ -301,7 +301,7 @@ fn help() {
               have
 
               Possible values:
-              - auto:       What the model is known to have, if compaction.remoteEnabled
+              - auto:       The form that the model is known to have, if compaction.remoteEnabled
               - off:        None
               - standalone: One request to /responses/compact
               - in-band:    A compaction trigger at the end of a normal request

@@ -230,7 +230,7 @@ fn tour_of_a_session(size: (u16, u16)) {
     pty.wait_for("ask something");
     pty.wait_for("wait for me");
     screens.take("resumed", &pty);
-    say(&mut pty, "/quit", "to go on");
+    say(&mut pty, "/quit", "to continue");
     assert_eq!(pty.exit_code(), 0);
     screens.check();
 }

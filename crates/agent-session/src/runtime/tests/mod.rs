@@ -396,11 +396,12 @@ impl Harness {
         plays.map(ScriptPlay::requests_in_flight).sum()
     }
 
-    /// Returns every name below the folder of sessions with its bytes, locks aside.
+    /// Returns the files in the folder of sessions with their bytes, locks aside.
     fn files(&self) -> BTreeMap<String, Vec<u8>> {
         let names = std::fs::read_dir(self.sessions()).unwrap();
         let names = names.map(|entry| entry.unwrap().path());
         let names = names.filter(|path| path.extension().is_none_or(|end| end != "lock"));
+        let names = names.filter(|path| path.is_file());
         let files = names.map(|path| {
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
             (name, std::fs::read(path).unwrap())
