@@ -225,7 +225,8 @@ fn unpack(folder: &Path, names: &[(&str, &str)]) -> std::io::Result<()> {
         let package = folder.join(format!("package/{name}-{version}.crate"));
         succeed(
             Command::new("tar")
-                .arg("xzf")
+                // With the time of unpacking: packages have one fixed time, by which a check of before would seem fresh.
+                .arg("xzmf")
                 .arg(package)
                 .current_dir(&unpacked),
         )
