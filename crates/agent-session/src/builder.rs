@@ -117,7 +117,7 @@ impl SessionBuilder {
     }
 
     /// Sets who decides about tool calls that need approval. Unless set, each is asked about by an event and waits for
-    /// [`Command::Approve`](session_protocol::Command::Approve); where nobody reads the events, it is denied.
+    /// [`Command::Approve`](session_protocol::Command::Approve); without a reader of events it is denied.
     pub fn approvals(mut self, approvals: Approvals) -> Self {
         self.config.tool_context.approvals = approvals;
         self

@@ -1,4 +1,4 @@
-//! What the model is told of instructions: one template a file in `prompts/`, checked when this crate is compiled.
+//! The messages to the model about instructions: one template file each in `prompts/`, checked by the compiler.
 
 use askama::Template;
 use session_model::fence_for;

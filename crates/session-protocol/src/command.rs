@@ -55,7 +55,7 @@ impl Call {
     }
 }
 
-/// A command without an answer is a call that nobody waits for.
+/// A command without an answer: the caller does not wait.
 impl From<Command> for Call {
     fn from(command: Command) -> Self {
         match command {
@@ -68,7 +68,7 @@ impl From<Command> for Call {
     }
 }
 
-/// Who waits for an answer. Where nobody does, an event reports why something is refused.
+/// The caller that waits for an answer. Without one, an event reports why something is refused.
 pub type Caller = Option<oneshot::Sender<Answer>>;
 
 /// What a session is asked to do.
@@ -86,7 +86,7 @@ pub enum Command {
         /// Its id.
         id: EntryId,
     },
-    /// Work that the session was left with goes on.
+    /// Unfinished work of the session continues.
     Resume,
     /// What runs is to stop.
     Abort,
@@ -149,7 +149,7 @@ pub enum Command {
         /// The pinned entry, or the entry that holds the text.
         id: EntryId,
     },
-    /// The session goes on in a copy of itself.
+    /// The session continues in a copy of itself.
     Fork {
         /// Where the copy ends; where the session stands unless given.
         entry: Option<EntryId>,
@@ -214,6 +214,6 @@ pub struct Finished {
     pub usage: TokenUsage,
     /// What that costs in USD, where prices are known.
     pub cost_usd: Option<f64>,
-    /// Compactions that nobody asked for, and how long they were waited for.
+    /// Automatic compactions, and how long they were waited for.
     pub compactions: CompactionTotals,
 }

@@ -14,7 +14,7 @@ use crate::event::SessionEvent;
 pub enum Signed {
     /// It stays as it is: its provider takes it back in the same words only.
     Kept,
-    /// Keys leave it as well: nobody sends it back.
+    /// Keys are removed from it as well: it is never sent back.
     Cleaned,
 }
 

@@ -85,7 +85,7 @@ pub struct WaitingCall {
     pub subject: String,
 }
 
-/// A session as it is, to look into while it goes on.
+/// A snapshot of a session, to look into while the session continues.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The entries.

@@ -1041,7 +1041,7 @@ fn nothing(_: &SessionPath<'_>, _: &SessionPath<'_>) -> Vec<NewEntry> {
     Vec::new()
 }
 
-/// Notes what is told of a read.
+/// Records the notices about a read.
 #[derive(Default)]
 struct Noted(u64, usize);
 

@@ -11,7 +11,7 @@ use session_model::{Content, LlmMessage, StopReason, Usage};
 
 use crate::{Candidate, Failure, Foldable, Run, SummaryStep};
 
-/// What a summarizer is told that called a tool instead of writing.
+/// The message to a summarizer that called a tool instead of writing.
 const NO_TOOLS: &str = include_str!(concat!("../templates/", "summary-no-tools.md"));
 
 /// How often the requests of a plan are halved before a candidate is given up.

@@ -109,7 +109,7 @@ fn a_failing_test_is_mended_in_a_copy() {
             .expect("a text")
             .starts_with("All tests pass.")
     );
-    // It is mended, and only what had to be is another.
+    // It is repaired, and only what had to change is different.
     assert!(passes(&runs, &copy));
     let mut changed = files(&copy);
     changed.retain(|name, bytes| before.get(name) != Some(bytes));
