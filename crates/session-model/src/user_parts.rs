@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use crate::message::{Block, Content, UserMessage};
 
@@ -25,120 +26,24 @@ pub enum Marker {
     Behind(&'static str),
 }
 
-/// What agents put into messages: the agent, how it begins, and what it is.
-pub const MARKERS: &[(&str, Marker, &str)] = &[
-    ("claude-code", Marker::Tag("system-reminder"), "reminder"),
-    ("claude-code", Marker::Words("command-args"), "command"),
-    ("claude-code", Marker::Tag("command-"), "command"),
-    ("claude-code", Marker::Tag("local-command-"), "command"),
-    ("claude-code", Marker::Tag("bash-"), "command"),
-    ("claude-code", Marker::Tag("ide_"), "editor"),
-    (
-        "claude-code",
-        Marker::Tag("user-prompt-submit-hook"),
-        "hook",
-    ),
-    (
-        "claude-code",
-        Marker::Tag("task-notification"),
-        "notification",
-    ),
-    (
-        "claude-code",
-        Marker::Tag("teammate-message"),
-        "notification",
-    ),
-    (
-        "claude-code",
-        Marker::Start("Caveat: The messages below"),
-        "command",
-    ),
-    ("claude-code", Marker::Start("Stop hook feedback:"), "hook"),
-    (
-        "claude-code",
-        Marker::Start("[Request interrupted by user"),
-        "interruption",
-    ),
-    (
-        "claude-code",
-        Marker::Start("[SYSTEM NOTIFICATION - NOT USER INPUT]"),
-        "notification",
-    ),
-    (
-        "claude-code",
-        Marker::Start("Another Claude session sent a message:"),
-        "notification",
-    ),
-    ("codex", Marker::Tag("environment_context"), "environment"),
-    ("codex", Marker::Tag("user_instructions"), "instructions"),
-    ("codex", Marker::Tag("INSTRUCTIONS"), "instructions"),
-    ("codex", Marker::Tag("permissions"), "instructions"),
-    ("codex", Marker::Tag("skills_instructions"), "instructions"),
-    ("codex", Marker::Tag("plugins_instructions"), "instructions"),
-    ("codex", Marker::Tag("apps_instructions"), "instructions"),
-    ("codex", Marker::Tag("personality_spec"), "instructions"),
-    ("codex", Marker::Tag("collaboration_mode"), "instructions"),
-    ("codex", Marker::Tag("model_switch"), "instructions"),
-    ("codex", Marker::Tag("goal_context"), "instructions"),
-    ("codex", Marker::Tag("codex_"), "instructions"),
-    ("codex", Marker::Tag("skill"), "skill"),
-    ("codex", Marker::Tag("turn_aborted"), "interruption"),
-    (
-        "codex",
-        Marker::Tag("subagent_notification"),
-        "notification",
-    ),
-    ("codex", Marker::Tag("user_shell_command"), "command"),
-    ("codex", Marker::Tag("hook_"), "hook"),
-    (
-        "codex",
-        Marker::Start("# AGENTS.md instructions"),
-        "instructions",
-    ),
-    ("gemini-cli", Marker::Tag("session_context"), "context"),
-    ("gemini-cli", Marker::Tag("hook_context"), "hook"),
-    ("gemini-cli", Marker::Tag("state_snapshot"), "context"),
-    (
-        "gemini-cli",
-        Marker::Start("This is the Gemini CLI. We are setting up the context"),
-        "context",
-    ),
-    (
-        "gemini-cli",
-        Marker::Behind("--- Content from referenced files ---"),
-        "file",
-    ),
-    ("qwen-code", Marker::Tag("qwen:"), "hook"),
-    (
-        "qwen-code",
-        Marker::Start("This is the Qwen Code. We are setting up the context"),
-        "context",
-    ),
-    (
-        "qwen-code",
-        Marker::Behind("--- Content from referenced files ---"),
-        "file",
-    ),
-    ("pi", Marker::Tag("file"), "file"),
-    ("pi", Marker::Tag("skill"), "skill"),
-    (
-        "opencode",
-        Marker::Start("Called the Read tool with the following input:"),
-        "file",
-    ),
-    (
-        "opencode",
-        Marker::Start("Called the list tool with the following input:"),
-        "file",
-    ),
-    ("user", Marker::Own("private"), "private"),
-    ("user", Marker::Own("EPISODIC-MEMORY-EXCLUDE"), "private"),
-    (
-        "user",
-        Marker::Own("INSTRUCTIONS-TO-EPISODIC-MEMORY"),
-        "private",
-    ),
-];
+/// What agents put into messages, from `markers.tsv`: the agent, how it begins, and what it is.
+pub static MARKERS: LazyLock<Vec<(&str, Marker, &str)>> = LazyLock::new(|| {
+    let lines = include_str!("markers.tsv").lines();
+    let rows = lines.filter_map(|line| {
+        let mut columns = line.split('\t');
+        let (agent, form, text) = (columns.next()?, columns.next()?, columns.next()?);
+        let marker = match form {
+            "tag" => Marker::Tag(text),
+            "words" => Marker::Words(text),
+            "own" => Marker::Own(text),
+            "start" => Marker::Start(text),
+            "behind" => Marker::Behind(text),
+            _ => return None,
+        };
+        Some((agent, marker, columns.next()?))
+    });
+    rows.collect()
+});
 
 /// What a message with the role of the user holds.
 #[derive(Debug, Default)]
@@ -371,7 +276,7 @@ mod tests {
 
     #[test]
     fn what_is_behind_each_marker_is_not_the_users() {
-        for (agent, marker, kind) in MARKERS {
+        for (agent, marker, kind) in MARKERS.iter() {
             let text = match marker {
                 Marker::Tag(tag) if tag.ends_with(['_', '-', ':']) => {
                     format!("<{tag}x y=\"z\">\nmust\n</{tag}x>\nfix it")

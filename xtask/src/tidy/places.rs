@@ -5,16 +5,6 @@ use std::path::PathBuf;
 use super::{Dependencies, modules, packages, source, text, words};
 use crate::run::Outcome;
 
-/// The most product lines that a crate is meant to have, that of all product crates together last.
-const GOALS: [(&str, usize); 6] = [
-    ("agent-cli", 14_000),
-    ("agent-session", 10_000),
-    ("agent-tools", 8_000),
-    ("session-store", 3_000),
-    ("xtask", 7_000),
-    (ALL, 78_000),
-];
-
 /// The row of all product crates.
 const ALL: &str = "product crates";
 
@@ -74,9 +64,7 @@ pub fn report(only: Option<&String>) -> Outcome {
     let product = rows.iter().filter(|(name, _)| *name != "xtask");
     rows.push((ALL, product.map(|(_, lines)| lines).sum()));
     for (name, lines) in rows {
-        let goal = GOALS.iter().find(|(of, _)| *of == name);
-        let goal = goal.map_or_else(String::new, |(_, most)| format!("  of at most {most}"));
-        println!("  {name:16} {lines:>6}{goal}");
+        println!("  {name:22} {lines:>6}");
     }
     let sources = places.iter().flat_map(|place| &place.sources);
     let length = |source: &&source::Source| source.text.lines().count();

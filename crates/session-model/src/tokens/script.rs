@@ -255,7 +255,7 @@ static WEIGHTS: [i16; 66 * 64] = {
     let mut table = [0; 66 * 64];
     let mut at = 0;
     while at < 65 * 64 {
-        let code = PAIRS[at / 64][at % 64] as i16;
+        let code = PAIRS[at / 64 * 65 + at % 64] as i16;
         // The backslash is left out of the 91 codes.
         let level = code - if code > b'\\' as i16 { 36 } else { 35 };
         table[at] = -400 + 16 * level;
@@ -264,75 +264,9 @@ static WEIGHTS: [i16; 66 * 64] = {
     table
 };
 
-/// Weights of pairs: a row for each symbol, then one for the first symbol of a piece; a column for
+/// Weights of pairs: a line for each symbol, then one for the first symbol of a piece; a column for
 /// each symbol. `#` to `~` stand for -0.4 to 1.04 tokens in steps of 0.016.
-static PAIRS: [&[u8; 64]; 65] = [
-    b"D?=.dO7aIVX,-:r>u,8)OKG>0^<<<<<<:<<<<<<<<<<<<<<<<<<<<<<<<<<<<CC<",
-    b"Ygh^Bj[2b5e2N]J~~A@S@}{k@t<<<<<<d<<<<<<<<<<<<<<<<<<<<<<<<<<<<WV<",
-    b"RnGT/VtARa;7MjTYnDQ,Douz3i<<<<<<_<<<<<<<<<<<<<<<<<<<<<<<<<<<<UK<",
-    b"bs~DDxs~bOCEVthZ~^RVn~noN_<<<<<<O<<<<<<<<<<<<<<<<<<<<<<<<<<<<ea<",
-    b"^gQDQURevqlJLIl_bABHxaKOMd<<<<<<9<<<<<<<<<<<<<<<<<<<<<<<<<<<<RX<",
-    b"Lma_=H`xFw]8@`Gpt?_;P~wt0f<<<<<<b<<<<<<<<<<<<<<<<<<<<<<<<<<<<Ac<",
-    b"kd~w7yVG^wuHOE^p~DLK[v~y*d<<<<<<k<<<<<<<<<<<<<<<<<<<<<<<<<<<<mk<",
-    b"XlsqB~}c]zyTTX`_~Y_*lrw|c~<<<<<<V<<<<<<<<<<<<<<<<<<<<<<<<<<<<RH<",
-    b"J7:04;0T[BX5;,:6f<0(]IeLa.<<<<<<*<<<<<<<<<<<<<<<<<<<<<<<<<<<<=P<",
-    b"f~~l>~~x}j#snh^^~~H|jze~y~<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<BG<",
-    b"jbP/;m;Eh~yTpC~m~~JTm~Otqz<<<<<<P<<<<<<<<<<<<<<<<<<<<<<<<<<<<WW<",
-    b"_BmDDUhc_~lOYg]^~gGLUSY}.~<<<<<<@<<<<<<<<<<<<<<<<<<<<<<<<<<<<`M<",
-    b"MB~a6~hUY~~RRO]Ns~Hbe~}~]~<<<<<<N<<<<<<<<<<<<<<<<<<<<<<<<<<<<Q@<",
-    b"c~F:IYCMdiKQXQfY~_>6]YE~Yk<<<<<<.<<<<<<<<<<<<<<<<<<<<<<<<<<<<P7<",
-    b"Q=>0V0:`V)>78&F6x)>.:=.S0k<<<<<<A<<<<<<<<<<<<<<<<<<<<<<<<<<<<>6<",
-    b"Ot^D3g[>_~~0YfFN#7O;Oer~M|<<<<<<.<<<<<<<<<<<<<<<<<<<<<<<<<<<<Q6<",
-    b"~Zhhi}~~~zy#nzs{l#oV#}~~n~<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<tL<",
-    b"adLN?_Jma~^ZMFW_{QKLblbe?p<<<<<<E<<<<<<<<<<<<<<<<<<<<<<<<<<<<Wc<",
-    b"j~P`DO]He~dbrTgYtFBC^uP~Au<<<<<<M<<<<<<<<<<<<<<<<<<<<<<<<<<<<]^<",
-    b"_~T_H`^8V~eafe_R~HLSa~Cr3c<<<<<<3<<<<<<<<<<<<<<<<<<<<<<<<<<<<_A~",
-    b"P8C=8H?lVok%8=n=~+<2aP~MBo<<<<<<#<<<<<<<<<<<<<<<<<<<<<<<<<<<<ET<",
-    b"F~xe-|<iFnqrKmOcvMZaTz1~gp<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<F#<",
-    b"Pq|J<~{FT{oJy5D}~77ix~OWW~<<<<<<X<<<<<<<<<<<<<<<<<<<<<<<<<<<<R_<",
-    b"ZhKiNm~f_joq<x~I~~`7T^~D(i<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<VF<",
-    b"~xr~[~~~n~y`gSvb~<RO~~S~L#<<<<<<R<<<<<<<<<<<<<<<<<<<<<<<<<<<<WO<",
-    b"OpzY>ncei~pNs<ii~~bBG~Ud;[<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<EZ<",
-    b"<s<<<eZ<<<<<<<<<<~<w<<<y<<@WhM~kwSzt~<ooDk]S;j~<drM7n~<~<p<@<<Fh",
-    b"|~oG~~cR~p^ouv~q~~[rb~~~H~~L[ZZyhkJtTA^WZFbc~`~Z|ZUaYq0k^U<><~~}",
-    b"upo3+pUj#<pyro_~qr|~~kMs<<qz=U`<vlm~<~a~ud~~]Jk<Z~~<mplaOm<k<<<~",
-    b"<FH#8X<?k<<VT^bT<f(Dq[<r<^9t<LpGcQ]~<IhZf^UY~J<nReR<V<6n<<<N<<<~",
-    b"vE<#<zn~W~<u<V~~un>~~~nqqU<Xfs?ehT~~<t^fdj<~en<Rztb<~W<~<<<}<<<~",
-    b"]~utt]eu<<Abg}y<<[csd<<<<<Ar^<<]o<~~<<<~<<O<vJTHz~s<u<<?<<<S<<<G",
-    b"fXw~>~mpmqkRfKvz<Hr2=x~[_]_QHhNhLZ<PVFZJRNY^rTWcUX@lanR~Eb<I<Fc~",
-    b"USA;CMWWkJ^EHHpUtN8BgT_RGoSGh_WaYLLi^OZ[UiQpY~lo_iDUSRPg<v<I<<~u",
-    b"~_~_<~<~~<~~d<k~<@Iq~~i<[~ci<ffaohLm[PeOcQYehoi<`m]jxaZed<<E<<Yx",
-    b"@q<MfrPLa<^b<EoY<cK8<iVLPVGt~mZluZH=~OYSQs@<jrn<gapod~pbvl<G<<O~",
-    b"gMHSu}xgyoPfod~l~fVVpzrcb~DQ]b~vZWMt?Vqm|SD~>[kw^c]<vjuv~c<?<<p~",
-    b"kZa[ZZZ[ZZZai=`ceZ>Je]SbYOkZ<hi<Xce~~LdZttoV<<d<_G|<n~P<~~<><Re~",
-    b"MC:/:BO/H#N*EATD[F-3<D=C95<fecjBT[h`zb=ef^Z~NBc~tWjyUvz~pj<I<~~v",
-    b"=9D1*R-*D#6./==;S/'5??@D#W~LLdcfNL^npZb=9n[I~~O~mxgiSpWt~~<B<<Jt",
-    b"eOP)@aB=P@W7LEXL`L<GE^<OPdRSOEOnESaEm^rN=Yzk~HN~bUJWV~RhhQ</<~|g",
-    b"uYdYepX?iT~o[V^n~tW^fKSQPf~T~YS<bX]ebg3_T@wY@~NLdf^o`TQz<h<D<~~x",
-    b"D#G^:vnt:<:[[B:?LDBSovOK9<lT{{w<koPm7i[,n<@9u<<<<VV<ilK~;<<#<<~~",
-    b"H8ZXJdWZP~]YRLka~G4<a;VTk{#~<T`UT5<~~~v~:~<DRWTORgg<|`jN<<<]<{s~",
-    b"YRPGIBJ/E>^?L'j_xW;'dUNUDAM(A0@<9Cx~~~smR<xC=>qT<afR]]LuQf<T<~~~",
-    b"zc~YqqsS~s;yZx~s~oddvpy<b<u`hAw$XKZ<AWbpb`o<LE<_fZe<m]pjZ<<><<[~",
-    b"]^~b~{ycf~<Wk]~b~YYqxmPhxxac<V~]RXSTfZaOhPjvt]D<fe~;a~h_e<<K<<~{",
-    b"~~~d]z*ir~#cdl~s<~T~~~r~#U~S<<~~RZL<<Vm~~k}{<J<Da~~ujyVu<<<s<<W~",
-    b"Q^TQW`NPL<@[XCC`mZ?AdANO<~kJrnKoOW,d^Pa__^q~~jOx[iEmKKbtVk<K<~Jd",
-    b"<b~<i<r~j<Yy~K~~<;SNTU~4<<}Hy|~piVem_ikZ~XIy<orYfL[~~~~|~<<J<<W~",
-    b"oy<SC`<W~<<<[C~}<F~~<<wXg<~r<~<miTH]eC<_xT_]YeV1V`[Y[~Sf^<<E<<O~",
-    b"<n<P<<<`<<nq<q<Y<<[s<q<ri<KKMz<<LZMT<~c[~h<~kc@Nr^XDpg:O[p<~<<<s",
-    b"A5+)./<#A5+*)*D1O+#)J)@?2H`X<V<dcBQ[~NzTUR2]hmlRJsp<=w-Im<<`<~~v",
-    b"~zmar~Ve~Whp|m~{<rcup~c<<~~m~hj~kb^~{`~_big|~~~~V~k~s[u~h~<G<<?~",
-    b"~~d{~xR@~<<ujYm~<:SnY~oe<t}>`[(<bn<<FQ{~F_u<x<<<oo]<s<]hc<<L<<<g",
-    b"~rt`iq^e~`cwtI~y~b]lfxkTB{~wOk~{kSu]kOnA~uvpY~t~kd{~q+dLAi<L<<c}",
-    b"tsUP>~~r~<n{~T~p<gWyg~h<<<.V~YV<aqNz<NeTX_a<crg<bUU<jIYq]A<<<<Y~",
-    b"O<<B<<<<<<<<<<<<<b<<<<<<<<<y<9~<qKw~<<Ak[<<<<J~<<~ykl<<P<><~<<b~",
-    b"OGE8@VLF]CECGG_LtF@DOVCi5b}]`|cKedih|~uzg{~fyps{lsm~{VJgd~=S]SNu",
-    b"<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<]<<<<<<<<<<<<<<<<<UB<<<<",
-    b"mr`]r~t{}~~ehm}]~Ngpw~U~~~ooooooooooooooo~oooooooooooooooo~wB~~~",
-    b"=A@@?;?#EGR<H;;F~DIA=OF+H]<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<~<5Gi",
-    b"KMQ#e#7+G##%cI[Z<##PD~I#~~=<<<d<oS~<<<J{==<<<<<<<<<<<<<<<<<8<GJ~",
-    b"r~yua~~C~Ab~~~~i~|rgt~~~n~~fn{~~~~x~~U~h~m~~~{~}v~~~~|z}~|<g<DTt",
-    b"bZPDP]XMf[cJPYlQ~NIS]bWjRpfY^wc[iRXpt^vdjd~hxbhuime~hXlo^~oKo~ze",
-];
+static PAIRS: &[u8; 65 * 65] = include_bytes!("pairs.txt");
 
 #[cfg(test)]
 mod tests {
