@@ -17,6 +17,8 @@ pub(crate) struct ReadReport {
     /// The format, where another program wrote the session.
     pub read_as: Option<ReadAs>,
     damaged: BTreeSet<u64>,
+    /// That what came before is in a session that was not found.
+    missing: Option<String>,
     /// That the last line hides newer messages.
     stale: Option<Diagnostic>,
     file: String,
@@ -31,15 +33,24 @@ impl ReadReport {
         path: &Path,
         read_as: Option<&ReadAs>,
     ) -> Self {
-        let damaged = diagnostics.iter().filter(|diagnostic| {
-            diagnostic.severity == Severity::Error
-                && diagnostic.kind != DiagnosticKind::OversizedImage
-        });
+        let of_kind = |is_missing| {
+            let errors = diagnostics
+                .iter()
+                .filter(|diagnostic| diagnostic.severity == Severity::Error);
+            errors.filter(move |diagnostic| {
+                (diagnostic.kind == DiagnosticKind::MissingParent) == is_missing
+            })
+        };
+        let damaged =
+            of_kind(false).filter(|diagnostic| diagnostic.kind != DiagnosticKind::OversizedImage);
         let mut damaged: BTreeSet<u64> = damaged.filter_map(|diagnostic| diagnostic.line).collect();
         damaged.extend(tree.damaged_lines());
         Self {
             read_as: read_as.cloned(),
             damaged,
+            missing: of_kind(true)
+                .map(|diagnostic| diagnostic.message.clone())
+                .next(),
             stale: tree.stale_leaf(),
             file: shell_name(path),
             failed: refuse_failed_reads(tree, path).err(),
@@ -73,8 +84,11 @@ impl ReadReport {
                 members.insert("newer_branch".to_owned(), json!(stale.entry_id));
             }
         }
-        let Some(text) = self.text() else { return };
         let label = severity_label(Severity::Warning);
+        if let Some(missing) = &self.missing {
+            tell(&format!("{label} {}", clean(missing)));
+        }
+        let Some(text) = self.text() else { return };
         tell(&format!("{label} {}", clean(&text)));
         if let Some(members) = document.as_object_mut() {
             members.insert("damaged_lines".to_owned(), json!(self.damaged.len()));

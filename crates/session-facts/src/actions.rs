@@ -41,8 +41,8 @@ pub enum ActionKind {
     Command(CommandRun),
     /// It made a commit.
     Commit {
-        /// The hash that git printed, if it did.
-        hash: Option<String>,
+        /// The hash that git printed.
+        hash: String,
         /// The subject, on one line.
         subject: String,
     },
@@ -51,9 +51,11 @@ pub enum ActionKind {
 /// A command that was run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRun {
-    /// The command as it is shown: on one line, without a change of folder in front; long ones are cut.
+    /// The command as it is shown: on one line; long ones are cut.
     pub text: String,
-    /// The same for two runs of one command, however its output is shortened.
+    /// Where it begins with a change of folder: that folder, and the command behind it.
+    pub changes_to: Option<(String, String)>,
+    /// The same for two runs of one command in one folder, however its output is shortened.
     pub key: String,
     /// What it is for.
     pub role: CommandRole,
@@ -151,14 +153,9 @@ impl Printed<'_> {
     /// Returns how a call of a tool for files ended. Some agents mark no error, but begin the result with that word.
     fn of_a_file_tool(&self) -> Outcome {
         let start = self.output.trim_start();
-        let says_error = [
-            "Error",
-            "error:",
-            "<tool_use_error>",
-            "apply_patch verification failed",
-        ]
-        .iter()
-        .any(|word| start.starts_with(word));
+        let says_error = ["Error", "error:", "<tool_use_error>"]
+            .iter()
+            .any(|word| start.starts_with(word));
         outcome(self.output, self.is_error || says_error, false, false)
     }
 }
@@ -187,7 +184,8 @@ fn of_command(
         message,
         kind: ActionKind::Command(CommandRun {
             text: shown(&line.text),
-            key: key(&line.text, &programs, &roles),
+            changes_to: change_of_folder(&line.text),
+            key: key(line, &programs, &roles),
             role,
         }),
         outcome: outcome.clone(),
@@ -206,11 +204,13 @@ fn of_command(
         }
     }
     let output = printed.map_or("", |printed| printed.output);
-    for (hash, subject) in commits(&programs, output, has_failed || printed.is_none()) {
+    for (hash, subject) in commits(&programs, output) {
+        let kind = ActionKind::Commit { hash, subject };
+        let outcome = outcome.clone();
         found.push(Action {
             message,
-            kind: ActionKind::Commit { hash, subject },
-            outcome: Outcome::Passed,
+            kind,
+            outcome,
         });
     }
 }
@@ -225,33 +225,42 @@ fn main_program(roles: &[CommandRole]) -> Option<usize> {
         .or_else(|| roles.len().checked_sub(1))
 }
 
-/// Returns what two runs of one command share: its programs without those that only look or shorten the output.
-fn key(line: &str, programs: &[Program], roles: &[CommandRole]) -> String {
+/// Returns what two runs of one command share: its programs, each with its folder, without those that only look or
+/// shorten the output.
+fn key(line: &CommandLine, programs: &[Program], roles: &[CommandRole]) -> String {
     let work = programs
         .iter()
         .zip(roles)
         .filter(|(_, role)| **role != CommandRole::Looks);
-    let texts: Vec<String> = work.map(|(program, _)| program.text()).collect();
+    let texts: Vec<String> = work
+        .map(|(program, _)| {
+            let place = match (&line.folder, &program.folder) {
+                (of, Some(place)) => Some(within(of.as_deref(), place)),
+                (of, None) => of.clone(),
+            };
+            place.map_or_else(String::new, |place| place + ": ") + &program.text()
+        })
+        .collect();
     match texts.is_empty() {
-        true => one_line(line, COMMAND),
+        true => one_line(&line.text, COMMAND),
         false => texts.join(" && "),
     }
 }
 
 /// Returns a command as it is shown.
 fn shown(line: &str) -> String {
-    let line = line.trim();
-    let line = match line
-        .strip_prefix("cd ")
-        .and_then(|rest| rest.split_once(" && "))
-    {
-        Some((folder, rest)) if !folder.contains(['\n', ';', '|']) => rest.trim_start(),
-        _ => line,
-    };
-    match line.split_once('\n') {
+    match line.trim().split_once('\n') {
         Some((first, _)) => format!("{} …", one_line(first, COMMAND)),
         None => one_line(line, COMMAND),
     }
+}
+
+/// Returns the folder that a line changes to before anything else, and the command behind it as it is shown.
+fn change_of_folder(line: &str) -> Option<(String, String)> {
+    let (folder, rest) = line.trim().strip_prefix("cd ")?.split_once(" && ")?;
+    let folder = folder.trim_matches(['"', '\'']);
+    let is_plain = !folder.contains(['\n', ';', '|']);
+    is_plain.then(|| (folder.to_owned(), shown(rest)))
 }
 
 #[cfg(test)]
@@ -311,11 +320,11 @@ mod tests {
                 ActionKind::File { action, path } => format!("{} {path}", action.name()),
                 ActionKind::Command(run) => format!("{:?} {}", run.role, run.text),
                 ActionKind::Commit { hash, subject } => {
-                    format!("commit {} {subject}", hash.as_deref().unwrap_or("-"))
+                    format!("commit {hash} {subject}")
                 }
             };
             let outcome = match &action.outcome {
-                Outcome::Passed => String::new(),
+                Outcome::Ended { .. } => String::new(),
                 Outcome::Failed { line } => format!(" ! {line}"),
                 Outcome::Unknown => " ?".to_owned(),
             };
@@ -345,7 +354,33 @@ mod tests {
                 json!({ "command": "git commit -qm 'Add it'" }),
                 Some(("", false)),
             )],
-            &["Other git commit -qm 'Add it'", "commit - Add it"],
+            &["Other git commit -qm 'Add it'"],
+        );
+    }
+
+    #[test]
+    fn a_run_in_another_folder_settles_nothing() {
+        let run = |command: &str, cwd: Option<&str>, is_error| {
+            let arguments = json!({ "command": command, "cwd": cwd });
+            ("bash", arguments, Some(("Tests  3", is_error)))
+        };
+        check(
+            &[
+                run("cd a && npm test", None, true),
+                run("(cd b && npm test)", None, false),
+                run("pushd c; make test", None, true),
+                run("pushd d; make test", None, false),
+                run("cargo test", Some("/w/e"), true),
+                run("cargo test", Some("/w"), false),
+            ],
+            &[
+                "Tests cd a && npm test ! Tests  3 (open)",
+                "Tests (cd b && npm test)",
+                "Tests pushd c; make test ! Tests  3 (open)",
+                "Tests pushd d; make test",
+                "Tests cargo test ! Tests  3 (open)",
+                "Tests cargo test",
+            ],
         );
     }
 
@@ -361,7 +396,7 @@ mod tests {
         check(
             &[
                 run(
-                    "cd /w && npx vitest run 2>&1 | tail -5",
+                    "npx vitest run 2>&1 | tail -5",
                     "Tests  3 failed | 2 passed",
                     false,
                 ),

@@ -3,8 +3,11 @@
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It succeeded.
-    Passed,
+    /// It ended without a sign of failure, which is not to say that it did what was wanted.
+    Ended {
+        /// The last line of its output; empty where it printed nothing.
+        line: String,
+    },
     /// It failed.
     Failed {
         /// The line of its output that says why, or its last one; empty where it printed nothing.
@@ -64,11 +67,14 @@ pub(crate) fn outcome(output: &str, is_error: bool, is_hidden: bool, is_check: b
         Some(_) => true,
         None => is_error || is_check && says_failed(lines.clone()),
     };
+    let lines: Vec<&str> = lines.collect();
     match failed {
         true => Outcome::Failed {
-            line: failure_line(&lines.collect::<Vec<_>>()),
+            line: failure_line(&lines),
         },
-        false => Outcome::Passed,
+        false => Outcome::Ended {
+            line: said(&lines).next_back().unwrap_or_default().to_owned(),
+        },
     }
 }
 
@@ -134,10 +140,14 @@ fn says_failed<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> bool {
     })
 }
 
+/// Returns the lines that are neither blank nor the exit code.
+fn said<'a>(lines: &[&'a str]) -> impl DoubleEndedIterator<Item = &'a str> {
+    let lines = lines.iter().map(|line| line.trim());
+    lines.filter(|line| !line.is_empty() && stated_code(line).is_none())
+}
+
 /// Returns the line that says why: the first of those that say it most surely, or the last one.
 fn failure_line(lines: &[&str]) -> String {
-    let is_said = |line: &&str| !line.is_empty() && stated_code(line).is_none();
-    let said = || lines.iter().map(|line| line.trim()).filter(is_said);
     let rank = |line: &str| {
         let head = &line[..line.floor_char_boundary(STATEMENT)];
         let lower = head
@@ -152,9 +162,9 @@ fn failure_line(lines: &[&str]) -> String {
             3 - u8::from(holds(&MARKS))
         }
     };
-    let first = |of_rank: u8| said().find(|line| rank(line) == of_rank);
+    let first = |of_rank: u8| said(lines).find(|line| rank(line) == of_rank);
     let best = first(1).or_else(|| first(2));
-    best.or_else(|| said().next_back())
+    best.or_else(|| said(lines).next_back())
         .unwrap_or_default()
         .to_owned()
 }
@@ -167,7 +177,7 @@ mod tests {
     fn failed(output: &str, is_error: bool, is_hidden: bool) -> Option<String> {
         match outcome(output, is_error, is_hidden, true) {
             Outcome::Failed { line } => Some(line),
-            Outcome::Passed | Outcome::Unknown => None,
+            Outcome::Ended { .. } | Outcome::Unknown => None,
         }
     }
 
@@ -212,6 +222,7 @@ mod tests {
             Some("FAILED tests/a.py::b - assert 1"),
         );
         let plain = outcome("error: nothing", false, false, false);
-        assert_eq!(plain, Outcome::Passed);
+        let line = "error: nothing".to_owned();
+        assert_eq!(plain, Outcome::Ended { line });
     }
 }

@@ -136,10 +136,11 @@ impl Finder {
         let (agent, id) = agent_and_id(name);
         if id == "newest" {
             let mut newest = self.list(agent, Some(folder))?.into_iter();
-            let newest = newest.find(|found| !found.is_subagent);
+            let newest = newest.find(|found| !found.is_subagent && found.row.persisted);
             let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
-            return newest
-                .ok_or_else(|| unknown(format!("no session{of_agent} works in this project")));
+            return newest.ok_or_else(|| {
+                unknown(format!("no session{of_agent} was found for this project"))
+            });
         }
         let mut found = self.list(agent, None)?;
         if let Some(at) = found

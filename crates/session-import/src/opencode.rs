@@ -241,11 +241,15 @@ fn tool(part: &Members<'_>) -> (String, Block, Option<CallResult>) {
     );
     let time = state.object("time").unwrap_or_default();
     let status = state.text("status").unwrap_or_default();
-    let is_error = status == "error";
+    // A command that was stopped has null there.
+    let exit = state
+        .object("metadata")
+        .and_then(|about| about.raw("exit").map(str::to_owned));
+    let is_error = status == "error" || exit.is_some_and(|code| code != "0");
     let is_cleared = time.raw("compacted").is_some();
     let result = match status.as_str() {
         "completed" | "error" => {
-            let key = if is_error { "error" } else { "output" };
+            let key = if status == "error" { "error" } else { "output" };
             let text = state.text(key).unwrap_or_default();
             let mut content = vec![Block::text(text)];
             for attachment in state.objects("attachments") {

@@ -261,7 +261,7 @@ fn check_file(pending: &Path, session: &Path) -> Result<(), StoreError> {
         return Ok(());
     };
     let why = match session.metadata() {
-        _ if !found.is_file() => "is no regular file",
+        _ if !found.is_file() => "is not a regular file",
         Ok(session) if !is_of_same_user(&found, &session) => "belongs to another user",
         Ok(_) | Err(_) => return Ok(()),
     };

@@ -19,17 +19,18 @@ pub fn replace_session(
     lines: &[Vec<u8>],
     observer: &mut dyn ReadObserver,
 ) -> Result<PathBuf, StoreError> {
-    let backup = free_name(path, version);
     let failed = |error| StoreError::io("write", path, error);
+    let about = std::fs::metadata(path).map_err(failed)?;
+    writable(path, &about)?;
+    let backup = free_name(path, version);
     let folder = folder_of(path);
     let mut temporary = temporary_in(folder).map_err(failed)?;
     let mut bytes = lines.join(&b'\n');
     bytes.push(b'\n');
     temporary.write_all(&bytes).map_err(failed)?;
-    let permissions = std::fs::metadata(path).map_err(failed)?.permissions();
     temporary
         .as_file()
-        .set_permissions(permissions)
+        .set_permissions(about.permissions())
         .map_err(failed)?;
     temporary.as_file().sync_all().map_err(failed)?;
     observer.read(0)?;
@@ -42,6 +43,18 @@ pub fn replace_session(
     })?;
     sync_folder(folder);
     Ok(backup)
+}
+
+/// Refuses a session that its owner has made read-only: its folder would allow to replace it, and root may write it.
+pub(crate) fn writable(path: &Path, about: &std::fs::Metadata) -> Result<(), StoreError> {
+    match about.permissions().readonly() {
+        true => Err(StoreError::io(
+            "write",
+            path,
+            std::io::ErrorKind::PermissionDenied.into(),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Gives the bytes of the session a second name: by a link, or by a copy where the system has no links.

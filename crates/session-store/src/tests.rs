@@ -731,7 +731,10 @@ fn f3_a_pending_file_that_is_a_link_is_not_read() {
     drop(store);
     std::os::unix::fs::symlink("elsewhere", pending_path(&path)).expect("a link");
     let refused = Live::open(&path).expect_err("it is refused");
-    assert!(refused.to_string().contains("no regular file"), "{refused}");
+    assert!(
+        refused.to_string().contains("not a regular file"),
+        "{refused}"
+    );
 }
 
 #[cfg(unix)]
@@ -926,7 +929,10 @@ fn f12_waiting_for_a_pipe_can_be_cancelled() {
     let read = SessionFile::open_observed(&waiting, &mut Cancelling);
     assert!(matches!(read, Err(StoreError::Cancelled)));
     let refused = Live::open(&pipe).expect_err("it cannot be appended to");
-    assert!(refused.to_string().contains("no regular file"), "{refused}");
+    assert!(
+        refused.to_string().contains("not a regular file"),
+        "{refused}"
+    );
     // Reads all that the writer of the pipe sends.
     let writer = std::thread::spawn({
         let pipe = pipe.clone();

@@ -13,6 +13,7 @@ use crate::file_layer::FileLayer;
 use crate::lock::SessionLock;
 use crate::new_file::NewFile;
 use crate::progress::ReadObserver;
+use crate::replace::writable;
 
 /// The error for `-` with `--in-place`.
 pub const STDIN_IN_PLACE: &str = "standard input cannot be changed in place";
@@ -38,10 +39,12 @@ impl SessionWriter {
         if path == Path::new("-") {
             return Err(StoreError::usage(STDIN_IN_PLACE).advising(Advice::UseCopy));
         }
-        if !file_metadata(path)?.is_file() {
-            let text = format!("{} is no regular file", path.display());
+        let about = file_metadata(path)?;
+        if !about.is_file() {
+            let text = format!("{} is not a regular file", path.display());
             return Err(StoreError::usage(text).advising(Advice::UseCopy));
         }
+        writable(path, &about)?;
         let lock = SessionLock::acquire(path)?;
         let session = SessionFile::open_observed(path, observer)?;
         if session.version() < NEWEST_VERSION {

@@ -1,5 +1,6 @@
 //! `doctor`: reads every line of a session and reports all damage; with `--repair`, writes a copy without it.
 
+use std::cmp::Reverse;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
@@ -97,7 +98,9 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
     diagnostics.extend(check_refusals(&context));
     diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
     refuse_failed_reads(tree, &session.path)?;
-    let diagnostics = diagnostics.into_vec();
+    let mut diagnostics = diagnostics.into_vec();
+    // What counts others stays behind them.
+    diagnostics.sort_by_key(|found| (Reverse(found.severity), found.more > 0, found.line));
     let worst = diagnostics
         .iter()
         .map(|diagnostic| diagnostic.severity)

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 
+use crate::commands::VERSION_1;
 use crate::env::{BINARY, Output, SAMPLE, SMALL, TestEnv};
 
 /// Runs the program, which must refuse with `code`, print nothing and change nothing; returns its
@@ -173,8 +174,8 @@ fn damage_that_leaves_entries_is_no_refusal() {
     24 entries on 26 lines
       error   line 1: not readable as JSON; set aside
       error   line 26: not readable as JSON; set aside
-      warning line 26: the last line is cut off; it is kept and set aside
       warning no session header can be read; the entries are opened without it
+      warning line 26: the last line is cut off; it is kept and set aside
     --- stderr
     error: found 2 errors
     ");
@@ -595,6 +596,25 @@ fn in_own_mounts(env: &TestEnv, script: &str) -> Option<Output> {
         return None;
     }
     Some(env.output(&mut unshare(script)))
+}
+
+#[test]
+fn a_read_only_session_is_not_written_whatever_its_version() {
+    for content in [SAMPLE, VERSION_1] {
+        let env = TestEnv::new();
+        env.session("s.jsonl", content);
+        let path = env.path("s.jsonl");
+        let mut permissions = std::fs::metadata(&path).expect("it is there").permissions();
+        permissions.set_readonly(true);
+        std::fs::set_permissions(&path, permissions).expect("permissions can be set");
+        let said = refused(&env, 1, &["pin", "s.jsonl", "--text", "x", "--in-place"]);
+        assert_eq!(
+            said,
+            "error: cannot write [DIR]/s.jsonl: permission denied; write elsewhere with --out, or change the permissions"
+        );
+        assert_eq!(env.read("s.jsonl"), content.as_bytes());
+        assert!(!env.path("s.jsonl.v1.bak").exists());
+    }
 }
 
 #[cfg(unix)]

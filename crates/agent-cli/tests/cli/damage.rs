@@ -556,10 +556,10 @@ fn doctor_names_the_lines_of_calls_and_results_that_are_alone() {
     env.write("s.jsonl", left.collect::<String>());
     assert_snapshot!(env.run(&["doctor", "s.jsonl"]).stdout, @"
     22 entries on 23 lines
-      warning line 21: its parent e20 is not there; joined to e19
-      warning line 22: its parent e22 is not there; joined to e21
       warning line 20: call c4 (write) has no result; a placeholder is sent
       warning line 22: result c5 (bash) answers no call of this context; it is told as text
+      warning line 21: its parent e20 is not there; joined to e19
+      warning line 22: its parent e22 is not there; joined to e21
     ");
     env.run(&["doctor", "s.jsonl", "--repair", "--out", "new.jsonl"])
         .success();

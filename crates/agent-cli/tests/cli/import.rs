@@ -377,9 +377,9 @@ fn doctor_repairs_a_copy_and_never_the_session() {
     --- stdout
     read as: Claude Code session 5e550000-0000-4000-8000-000000000001, 2 kinds of record skipped
     26 entries on 27 lines
+      error   line 30: the last line is cut off; agents leave it out, and what is appended next would join it
       warning line 14: a call without a result (toolu_3); a service refuses a request that has one without the other, unless the agent fills it in
       note    line 27: a second record with the same uuid; the file grows with each compaction, and tools that sum it up count it twice
-      error   line 30: the last line is cut off; agents leave it out, and what is appended next would join it
     --- stderr
     error: found 1 error
     ");

@@ -37,7 +37,7 @@ pub use missing::Missing;
 pub(crate) use readable::Readable;
 pub(crate) use removed::Removed;
 
-use crate::pins::pinned_text;
+use crate::pins::{pinned_text, pins_of};
 use quote_search::{Claims, Verdict};
 use quotes::quotes;
 use readable::{each_text, folded};
@@ -292,7 +292,7 @@ fn said_before<'a>(
         )
     };
     let messages = entries.filter(move |(_, index)| says(tree.kind(**index)));
-    messages.filter_map(|(place, index)| {
+    let said = messages.filter_map(|(place, index)| {
         let entry = tree.entry(*index).ok()?;
         let mut said = pinned_text(&entry)
             .map(|text| folded(&text))
@@ -304,5 +304,12 @@ fn said_before<'a>(
             });
         }
         Some((place, said))
-    })
+    });
+    // A text that is pinned on another branch is pinned here too.
+    let pins = pins_of(path).into_iter().filter_map(move |pin| {
+        let written = tree.find(&pin.entry_id)?;
+        let before = path.entries().iter().take_while(|index| **index < written);
+        Some((before.count().saturating_sub(1), folded(&pin.text)))
+    });
+    said.chain(pins)
 }

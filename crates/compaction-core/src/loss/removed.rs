@@ -89,13 +89,10 @@ impl Removed {
         for at in failing(&done) {
             let id = &self.messages[done[at].message].entry_id;
             if let (ActionKind::Command(run), true) = (&done[at].kind, self.gone.contains(id)) {
-                counted.add(
-                    LossKind::FailingCommand,
-                    remains_of(&run.text, readable),
-                    id,
-                    &run.text,
-                    counter,
-                );
+                // It may be shown without the change of folder.
+                let command = run.changes_to.as_ref().map_or(&run.text, |(_, rest)| rest);
+                let remains = remains_of(command, readable);
+                counted.add(LossKind::FailingCommand, remains, id, &run.text, counter);
             }
         }
         if let Some((at, todos)) = open_todos_in(&self.messages) {

@@ -1,6 +1,6 @@
 //! Quotes, and reports on small sessions.
 
-use session_model::{ContextRules, decode_bytes};
+use session_model::{ContextRules, Leaf, decode_bytes};
 
 use super::quote_search::{Claims, Verdict};
 use super::quotes::quotes;
@@ -181,6 +181,23 @@ fn a_quote_that_no_entry_contains_is_invented() {
     );
     assert_eq!(report.compactions[0].invented, ["delete every backup now"]);
     assert_eq!(report.totals.invented, 1);
+}
+
+#[test]
+fn a_text_that_was_pinned_on_another_branch_before_is_no_invented_quote() {
+    let pin = r#"{"type":"custom","id":"p","parentId":"e3","customType":"agent-cli/pin","data":{"text":"never push to main"}}"#;
+    let text = String::from_utf8(lines(&SAID, "> never push to main")).unwrap();
+    let (start, last) = text.trim_end().rsplit_once('\n').unwrap();
+    let before = format!("{start}\n{pin}\n{last}\n");
+    let invented = |text: String| {
+        let session = decode_bytes(text.into_bytes());
+        let path = session.tree.path(Leaf::At(session.tree.find("c").unwrap()));
+        loss_report(&path, ContextRules::Own, Profile::Own.counter())
+            .totals
+            .invented
+    };
+    assert_eq!(invented(before), 0);
+    assert_eq!(invented(text + pin + "\n"), 1);
 }
 
 #[test]

@@ -32,7 +32,8 @@ const HARD: [&str; 18] = [
     "Made by code, without a model (extractive).",
 ];
 
-/// Returns a session of these messages: `u` by the user, `a` an answer, `t` a command with its output.
+/// Returns a session of these messages: `u` by the user, `a` an answer, `t` a command that fails, `r` one
+/// that does not.
 fn tree(messages: &[(char, String)]) -> SessionTree {
     let mut lines = vec![json!({"type": "session", "version": 3, "id": "s", "cwd": "/w"})];
     let mut parent = Value::Null;
@@ -48,9 +49,13 @@ fn tree(messages: &[(char, String)]) -> SessionTree {
             _ => {
                 let call = json!({"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": text}});
                 add(json!({"role": "assistant", "content": [call]}));
-                let result = json!([{"type": "text", "text": format!("error: {text}")}]);
+                let text = match role {
+                    't' => format!("error: {text}"),
+                    _ => "Compiling\nmake: *** Error 2, or all is well\n\n".to_owned(),
+                };
+                let result = json!([{"type": "text", "text": text}]);
                 add(
-                    json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": result, "isError": true}),
+                    json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "content": result, "isError": *role == 't'}),
                 );
             }
         }
@@ -202,6 +207,26 @@ fn what_calls_did_is_listed_under_its_turn() {
 
     Commands whose last run failed:
     - `cargo test 2>&1 | tail -3` failed: error: cd /w && cargo test 2>&1 | tail -3 [entry-0002]
+    ");
+}
+
+#[test]
+fn nothing_is_said_of_a_run_but_what_it_printed_last() {
+    let tree = tree(&[
+        ('u', "make it green".to_owned()),
+        ('r', "cd a && make test".to_owned()),
+        ('r', "cd /w && make test".to_owned()),
+        ('r', "git commit -m 'feat: a'".to_owned()),
+        ('u', "then stop".to_owned()),
+    ]);
+    insta::assert_snapshot!(write(&outline(&tree), 1000, true), @"
+    user [entry-0001]
+    > make it green
+
+    did: `make test`: make: *** Error 2, or all is well; `cd a && make test`: make: *** Error 2, or all is well; `git commit -m 'feat: a'`
+
+    user [entry-0008]
+    > then stop
     ");
 }
 

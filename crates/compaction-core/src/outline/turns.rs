@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use session_facts::{
-    Action, ActionKind, CommandRole, FileAction, Outcome, SourceMessage, actions, below, failing,
-    open_todos_in,
+    Action, ActionKind, CommandRole, CommandRun, FileAction, Outcome, SourceMessage, actions,
+    below, failing, open_todos_in,
 };
 use session_model::text::one_line;
 use session_model::{AgentMessage, EntryId, public_lines};
@@ -104,7 +104,8 @@ pub(super) fn outline(
         let action = &done[at];
         let entry_id = &messages[action.message].entry_id;
         if let (ActionKind::Command(run), true) = (&action.kind, is_shown(entry_id)) {
-            let text = format!("- `{}`{}", code(&run.text), ended(&action.outcome));
+            let text = code(shown(run, folder));
+            let text = format!("- `{text}`{}", ended(&action.outcome));
             pieces.push(line(PieceKind::Failing, entry_id, text, age));
         }
     }
@@ -246,21 +247,18 @@ impl Work {
         let at = self.count;
         match &action.kind {
             ActionKind::Commit { hash, subject } => {
-                let hash = hash
-                    .as_ref()
-                    .map(|hash| format!(" {hash}"))
-                    .unwrap_or_default();
                 // One that was amended has its last hash.
                 let subject = format!("\"{}\"", escape_line(subject));
                 self.commits.retain(|(_, known)| *known != subject);
-                self.commits.push((format!("commit{hash}"), subject));
+                self.commits.push((format!("commit {hash}"), subject));
             }
-            ActionKind::File { action: done, path } if action.outcome == Outcome::Passed => {
+            ActionKind::File { action: done, path } if has_ended(action) => {
                 self.files
                     .insert(below(folder, path).to_owned(), (at, *done));
             }
             ActionKind::Command(run) if run.role != CommandRole::Looks => {
-                let known = (at, run.role, run.text.clone(), action.outcome.clone());
+                let text = shown(run, folder).to_owned();
+                let known = (at, run.role, text, action.outcome.clone());
                 self.commands.insert(run.key.clone(), known);
             }
             ActionKind::File { .. } | ActionKind::Command(_) => return,
@@ -282,15 +280,16 @@ impl Work {
         let (checks, others): (Vec<_>, Vec<_>) = commands
             .into_iter()
             .partition(|(_, role, ..)| is_check(role));
-        let shown = |(_, role, text, outcome): (usize, CommandRole, String, Outcome)| {
-            let passed = if is_check(&role) && outcome == Outcome::Passed {
-                " passed"
-            } else {
-                ""
+        let done = |(_, role, text, outcome): (usize, CommandRole, String, Outcome)| {
+            let printed = match outcome {
+                Outcome::Ended { line } if is_check(&role) && !line.is_empty() => {
+                    format!(": {}", escape_line(&one_line(&line, WHY)))
+                }
+                outcome => ended(&outcome),
             };
-            format!("`{}`{passed}{}", code(&text), ended(&outcome))
+            format!("`{}`{printed}", code(&text))
         };
-        items.extend(checks.into_iter().map(shown));
+        items.extend(checks.into_iter().map(done));
         let mut files: Vec<_> = self.files.into_iter().collect();
         files.sort_by_key(|(_, (at, _))| std::cmp::Reverse(*at));
         items.extend(
@@ -298,7 +297,7 @@ impl Work {
                 .into_iter()
                 .map(|(path, (_, action))| format!("{} {}", past(action), escape_line(&path))),
         );
-        items.extend(others.into_iter().map(shown));
+        items.extend(others.into_iter().map(done));
         let items: Vec<(String, u64)> = items
             .into_iter()
             .map(|item| {
@@ -325,17 +324,29 @@ const fn past(action: FileAction) -> &'static str {
     }
 }
 
+/// Returns a command as it is shown: a change to the session's own folder says nothing.
+fn shown<'a>(run: &'a CommandRun, folder: &str) -> &'a str {
+    match &run.changes_to {
+        Some((to, rest)) if to.trim_end_matches('/') == folder => rest,
+        _ => &run.text,
+    }
+}
+
 /// Returns a command as text between backticks.
 fn code(text: &str) -> String {
     escape_line(&text.replace('`', "'"))
 }
 
-/// Returns the text after a command that did not succeed.
+const fn has_ended(action: &Action) -> bool {
+    matches!(action.outcome, Outcome::Ended { .. })
+}
+
+/// Returns the text after a command that failed.
 fn ended(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Failed { line } if line.trim().is_empty() => " failed".to_owned(),
         Outcome::Failed { line } => format!(" failed: {}", escape_line(&one_line(line, WHY))),
-        Outcome::Passed | Outcome::Unknown => String::new(),
+        Outcome::Ended { .. } | Outcome::Unknown => String::new(),
     }
 }
 
@@ -343,7 +354,7 @@ fn ended(outcome: &Outcome) -> String {
 fn changed_files(actions: &[Action]) -> Vec<String> {
     let mut last: BTreeMap<&str, usize> = BTreeMap::new();
     for (at, action) in actions.iter().enumerate() {
-        if let (ActionKind::File { path, .. }, Outcome::Passed) = (&action.kind, &action.outcome) {
+        if let (ActionKind::File { path, .. }, true) = (&action.kind, has_ended(action)) {
             last.insert(path, at);
         }
     }

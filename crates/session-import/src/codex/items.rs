@@ -200,8 +200,19 @@ pub(crate) fn read_result(text: &str, report: &mut ImportReport) -> CallResult {
     output_of(report, &unwrapped(&record, text).1)
 }
 
-/// Returns whether the head of an output gives an exit code other than zero.
+/// How Codex begins the results of calls that were refused or did nothing.
+const UNDONE: [&str; 4] = [
+    "apply_patch verification failed",
+    "patch rejected by user",
+    "exec command rejected by user",
+    "aborted by user",
+];
+
+/// Returns whether an output says that nothing was done, or gives an exit code other than zero in its head.
 fn has_failed(output: &str) -> bool {
+    if UNDONE.iter().any(|start| output.starts_with(start)) {
+        return true;
+    }
     let head = output.lines().take(8);
     head.filter_map(|line| {
         let at = line.find("exited with code ").map(|at| at + 17);

@@ -84,7 +84,10 @@ impl<'a> Lead<'a> {
         let at = memmem::find(self.rest, key).filter(|_| names)?;
         let rest = &self.rest[at + key.len()..];
         let end = rest.iter().position(|letter| !letter.is_ascii_digit())?;
-        text(&rest[..end])?.parse().ok()
+        text(&rest[..end])?
+            .parse()
+            .ok()
+            .filter(|window| *window > 0)
     }
 
     /// Returns whether the first pass needs no more of the record than this.

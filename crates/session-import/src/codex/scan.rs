@@ -191,7 +191,11 @@ impl Block {
         scan.take(&kind, &record, &payload, at);
         let info = payload.object("info").unwrap_or_default();
         let windows = [&payload, &info].map(|of| of.count("model_context_window"));
-        scan.window = windows.into_iter().flatten().next().or(scan.window);
+        scan.window = windows
+            .into_iter()
+            .flatten()
+            .find(|window| *window > 0)
+            .or(scan.window);
         skip(report, &kind, &payload.text("type").unwrap_or_default());
     }
 }

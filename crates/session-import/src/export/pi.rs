@@ -32,12 +32,17 @@ pub(super) fn export(
     out: &mut dyn Write,
 ) -> Result<ExportReport, ExportError> {
     let header = tree.header();
-    let id = header.map_or("unknown", |header| header.id.as_str());
+    // Where the header is lost, the first entry gives the id and the time.
+    let first = tree.indices().find_map(|index| tree.entry(index).ok());
+    let id = header.map(|header| header.id.clone());
+    let id = id.or_else(|| Some(first.as_ref()?.id.to_string()));
+    let id = id.unwrap_or_else(|| "unknown".to_owned());
     let begun = header.and_then(|header| Timestamp::parse(&header.timestamp));
+    let begun = begun.or_else(|| first?.timestamp);
     let begun = begun.unwrap_or(Timestamp::from_millis(0));
-    let mut report = ExportReport::new(Target::Pi, id.to_owned());
+    let mut report = ExportReport::new(Target::Pi, id.clone());
     let line = HeaderDraft {
-        id: id.to_owned(),
+        id,
         timestamp: begun,
         cwd: header.map_or_else(String::new, |header| header.cwd.clone()),
         // A path, or an id that pi does not know.

@@ -58,6 +58,11 @@ fn codex_states_the_window_and_openai_where_no_provider_is_named() {
         codex("turn_context", context),
         codex("response_item", answer),
         codex("event_msg", json!({ "type": "token_count", "info": info })),
+        // What was trimmed is no window.
+        codex(
+            "event_msg",
+            json!({ "type": "task_started", "model_context_window": 0 }),
+        ),
     ];
     let (lines, _) = fixture(&records).import();
     let tree = decode_bytes(lines).tree;
