@@ -129,6 +129,7 @@ const fn plural(kind: LossKind) -> &'static str {
         LossKind::UserMessage => "your messages",
         LossKind::Answer => "answers",
         LossKind::Result => "tool output",
+        LossKind::Image => "images",
         LossKind::File => "files",
         LossKind::FailingCommand => "failing commands",
         LossKind::Todo => "open todos",

@@ -66,6 +66,7 @@ pub fn plural(kind: LossKind) -> &'static str {
         LossKind::UserMessage => "your messages",
         LossKind::Answer => "answers",
         LossKind::Result => "tool output",
+        LossKind::Image => "images",
         LossKind::File => "files",
         LossKind::FailingCommand => "failing runs",
         LossKind::Todo => "open todos",

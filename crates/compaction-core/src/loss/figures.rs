@@ -20,6 +20,8 @@ pub enum LossKind {
     Answer,
     /// The result of a call, or the output of a command of the user.
     Result,
+    /// An image that the user or a tool showed.
+    Image,
     /// A file that calls read or changed.
     File,
     /// A command whose last run failed.
@@ -34,6 +36,7 @@ impl LossKind {
         Self::UserMessage,
         Self::FailingCommand,
         Self::Todo,
+        Self::Image,
         Self::File,
         Self::Answer,
         Self::Result,
@@ -45,6 +48,7 @@ impl LossKind {
             Self::UserMessage => "user_messages",
             Self::Answer => "answers",
             Self::Result => "results",
+            Self::Image => "images",
             Self::File => "files",
             Self::FailingCommand => "failing_commands",
             Self::Todo => "todos",

@@ -1,15 +1,19 @@
 //! All text that a model can read in some messages, indexed for searches.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 use session_model::json::RawJson;
-use session_model::{AgentMessage, Content, EntryId};
+use session_model::{AgentMessage, Block, Content, EntryId, ImageBlock};
 
 use crate::files::with_whole_paths;
 
 /// The length of the pieces by which most of what is missing is recognized without a search, in bytes.
 const GRAM: usize = 4;
+/// Texts below this length are looked for as whole lines, in characters.
+const SHORT: usize = 16;
 /// The limit of searched text in all, in bytes. Beyond that, a text counts as not searched.
 const SEARCHED: u64 = 128 * 1024 * 1024;
 /// The shortest beginning of an id that names an entry, in bytes.
@@ -32,6 +36,9 @@ pub(crate) struct Readable {
     text: String,
     /// The summaries in it: what names entries.
     summaries: String,
+    /// The lines that are too short to be looked for within others.
+    short_lines: BTreeSet<String>,
+    images: BTreeSet<Arc<str>>,
     grams: Vec<u64>,
     left: Cell<u64>,
 }
@@ -48,6 +55,8 @@ impl Readable {
         Self {
             text: String::new(),
             summaries: String::new(),
+            short_lines: BTreeSet::new(),
+            images: BTreeSet::new(),
             grams: Vec::new(),
             left: Cell::new(bytes.min(SEARCHED)),
         }
@@ -59,13 +68,25 @@ impl Readable {
             AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
                 self.add_summary(&summary.summary);
             }
-            _ => each_text(message, &mut |text| self.add_text(text)),
+            _ => {
+                each_text(message, &mut |text| self.add_text(text));
+                message
+                    .content()
+                    .into_iter()
+                    .for_each(|content| self.add_images(content));
+            }
         }
+    }
+
+    fn add_images(&mut self, content: &Content) {
+        self.images
+            .extend(images_of(content).map(|image| image.data.clone()));
     }
 
     /// Adds the content of a message.
     pub(crate) fn add_content(&mut self, content: &Content) {
         each_text_of(content, &mut |text| self.add_text(text));
+        self.add_images(content);
     }
 
     /// Adds a summary: its quotes are read without the marks in front of their lines.
@@ -73,9 +94,10 @@ impl Readable {
         self.summaries.push_str(summary);
         self.summaries.push('\n');
         for line in with_whole_paths(summary).lines() {
-            self.text
-                .push_str(&folded(line.strip_prefix("> ").unwrap_or(line)));
+            let line = folded(line.strip_prefix("> ").unwrap_or(line));
+            self.text.push_str(&line);
             self.text.push(' ');
+            self.add_line(line);
         }
         self.text.push('\n');
     }
@@ -83,6 +105,36 @@ impl Readable {
     fn add_text(&mut self, text: &str) {
         self.text.push_str(&folded(text));
         self.text.push('\n');
+        text.lines().for_each(|line| {
+            if line.len() < 4 * SHORT {
+                self.add_line(folded(line));
+            }
+        });
+    }
+
+    fn add_line(&mut self, line: String) {
+        if is_short(&line) {
+            self.short_lines.insert(line);
+        }
+    }
+
+    /// Returns whether each line of a short text is a line of its own: in longer ones `ok` is part of many a word.
+    /// `None` for a text that is not short.
+    pub(super) fn has_short(&self, text: &str) -> Option<bool> {
+        if text.len() > 4 * SHORT || !is_short(&folded(text)) {
+            return None;
+        }
+        let lines = text.lines().map(folded).filter(|line| !line.is_empty());
+        Some(
+            lines
+                .into_iter()
+                .all(|line| self.short_lines.contains(&line)),
+        )
+    }
+
+    /// Returns whether an image can be seen.
+    pub(super) fn has_image(&self, image: &ImageBlock) -> bool {
+        self.images.contains(&image.data)
     }
 
     /// Makes what was added ready to be looked up.
@@ -135,6 +187,18 @@ impl Readable {
     pub(super) fn left(&self) -> u64 {
         self.left.get()
     }
+}
+
+fn is_short(folded: &str) -> bool {
+    !folded.is_empty() && folded.chars().count() < SHORT
+}
+
+/// Returns the images of a content.
+pub(super) fn images_of(content: &Content) -> impl Iterator<Item = &ImageBlock> {
+    content.blocks().iter().filter_map(|block| match block {
+        Block::Image(image) => Some(image),
+        _ => None,
+    })
 }
 
 /// Returns a text on one line, white space folded.

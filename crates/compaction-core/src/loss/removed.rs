@@ -9,7 +9,7 @@ use session_model::text::one_line;
 use session_model::tokens::{TokenCount, TokenCounter};
 use session_model::{AgentMessage, EntryId, public_lines};
 
-use super::readable::{Readable, Visibility, folded};
+use super::readable::{Readable, Visibility, folded, images_of};
 use super::{ContextLoss, KindLoss, LossKind, LostText};
 
 /// The number of items of each kind that are named, and the length of each, in characters.
@@ -66,11 +66,24 @@ impl Removed {
         for source in self.messages.iter().filter(is_gone) {
             let id = &source.entry_id;
             if let Some((kind, text)) = text_of(&source.message) {
-                let remains = match remains_of(&text, readable) {
+                let remains = match readable.has_short(&text) {
+                    Some(true) => Remains::Verbatim,
+                    Some(false) => Remains::Gone,
+                    None => remains_of(&text, readable),
+                };
+                let remains = match remains {
                     Remains::Gone if readable.names(id) => Remains::Named,
                     remains => remains,
                 };
                 counted.add(kind, remains, id, &text, counter);
+            }
+            for image in source.message.content().into_iter().flat_map(images_of) {
+                let remains = match readable.has_image(image) {
+                    true => Remains::Verbatim,
+                    false if readable.names(id) => Remains::Named,
+                    false => Remains::Gone,
+                };
+                counted.add(LossKind::Image, remains, id, &image.mime_type, counter);
             }
             for call in source.message.tool_calls() {
                 files.extend(file_calls(call).into_iter().map(|(_, path)| (path, id)));

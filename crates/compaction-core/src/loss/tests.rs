@@ -174,6 +174,28 @@ fn messages_are_verbatim_shortened_named_or_gone() {
 }
 
 #[test]
+fn a_short_message_is_read_where_a_line_has_nothing_else() {
+    let said = [
+        ("user", "yes"),
+        ("assistant", "ok"),
+        ("user", "2\nB"),
+        ("user", "a last one that stays as it is"),
+    ];
+    let check = |summary: &str, want| {
+        let report = session(&said, summary);
+        let kinds = [LossKind::UserMessage, LossKind::Answer];
+        assert_eq!(
+            kinds.map(|kind| figures(&report, kind)[1]),
+            want,
+            "{summary}"
+        );
+    };
+    check("Bob had 2 tokens yesterday.", [0, 0]);
+    check("user [e0]\n> yes\nagent [e1]\n> ok", [1, 1]);
+    check("> 2\n> B", [1, 0]);
+}
+
+#[test]
 fn a_quote_that_no_entry_contains_is_invented() {
     let report = session(
         &SAID,

@@ -127,3 +127,25 @@ fn outputs_and_images_that_are_not_whole_are_named() {
     };
     assert_eq!(only(&session).missing, missing);
 }
+
+#[test]
+fn images_that_are_no_longer_seen_are_lost() {
+    let shows = |data: &str| json!({"role": "user", "content": [{"type": "image", "data": data, "mimeType": "image/png"}]});
+    let restored = json!({"type": "custom_message", "id": "r", "parentId": "k", "customType": "restored_context", "display": false,
+        "content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}]});
+    let mut lines = vec![
+        json!({"type": "session", "version": 3, "id": "s"}),
+        message("e1", None, &shows("AAAA")),
+        message("e2", Some("e1"), &shows("BBBB")),
+        message("e3", Some("e2"), &says("user", "and now the rest")),
+        json!({"type": "compaction", "id": "k", "parentId": "e3", "summary": "We looked at images.",
+            "firstKeptEntryId": "e3", "tokensBefore": 9}),
+    ];
+    let figures = |lines: &[Value]| {
+        let images = report(&decoded(lines)).totals.loss.of(LossKind::Image);
+        (images.total, images.verbatim, images.gone)
+    };
+    assert_eq!(figures(&lines), (2, 0, 2));
+    lines.push(restored);
+    assert_eq!(figures(&lines), (2, 1, 1));
+}
