@@ -158,7 +158,8 @@ impl Store<FileLog> {
     }
 }
 
-/// Returns the messages that wait for a session, from its pending file. A file without new content is removed.
+/// Returns the messages that wait for a session, from its pending file. A file without new content is removed, one
+/// with other content than messages is refused.
 fn taken_over(
     held: Held,
     tree: &SessionTree,
@@ -183,7 +184,14 @@ fn taken_over(
     let all_there = unpersisted
         .indices()
         .all(|index| known(unpersisted.id(index)));
-    if queue.is_empty() && all_there {
+    if !all_there || held.has_unknown {
+        let reason = format!(
+            "{} next to it holds what is not in the session; move it away",
+            pending.path().display()
+        );
+        return Err(StoreError::session(path, reason));
+    }
+    if queue.is_empty() {
         // All of its content is in the session, so it does no harm if it cannot be removed.
         let _ = pending.remove();
     }

@@ -11,6 +11,7 @@ use tempfile::NamedTempFile;
 
 use crate::error::{Advice, StoreError};
 use crate::file_layer::{FileLayer, SystemFiles};
+use crate::sidecars::PENDING;
 
 /// The bytes of a session that is copied.
 #[derive(Debug)]
@@ -75,13 +76,23 @@ impl Contents {
     }
 }
 
-/// Fails where [`NewFile::prepare`] would: an existing file, no folder, a folder that cannot be written to.
+/// Fails where [`NewFile::prepare`] would: an existing file, no folder, a folder that cannot be written to. Names of
+/// pending files are refused too.
 ///
 /// # Errors
 /// Those of [`NewFile::prepare`], as far as they are known before.
 pub fn check_new(path: &Path) -> Result<(), StoreError> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
+    }
+    if path
+        .as_os_str()
+        .as_encoded_bytes()
+        .ends_with(PENDING.as_bytes())
+    {
+        let reason =
+            "files of this name hold the messages that wait for a session; choose another name";
+        return Err(StoreError::session(path, reason));
     }
     let tried = temporary_in(folder_of(path)).map(drop);
     tried.map_err(|error| StoreError::io("write", path, error))

@@ -61,23 +61,33 @@ pub struct Held {
     pub(crate) owner: Option<String>,
     /// Its whole content, if that is not a complete line.
     torn: Option<Vec<u8>>,
+    /// True where it has a line that this version does not know.
+    pub(crate) has_unknown: bool,
+}
+
+/// What a line of a session has.
+#[derive(Deserialize)]
+struct Typed {
+    #[serde(rename = "type")]
+    _type: IgnoredAny,
 }
 
 impl Held {
     fn of(bytes: &[u8]) -> Self {
         let mut lines = Vec::new();
         let mut queue: Vec<Queued> = Vec::new();
-        let mut owner = None;
+        let (mut owner, mut has_unknown) = (None, false);
         for line in bytes.split(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
                 Ok(Note::Of(id)) => owner = Some(id),
                 Ok(Note::Queued(queued)) => queue.push(queued),
                 Ok(Note::Taken(ids)) => queue.retain(|queued| !ids.contains(&queued.id)),
-                Err(_) if serde_json::from_slice::<IgnoredAny>(line).is_ok() => {
+                Err(_) if serde_json::from_slice::<Typed>(line).is_ok() => {
                     lines.extend_from_slice(line);
                     lines.push(b'\n');
                 }
-                Err(_) => {}
+                // What was cut off is no JSON.
+                Err(_) => has_unknown |= serde_json::from_slice::<IgnoredAny>(line).is_ok(),
             }
         }
         let session = InMemoryLog::of(lines);
@@ -88,6 +98,7 @@ impl Held {
             queue,
             owner: owner.or(header),
             torn: (!bytes.contains(&b'\n')).then(|| bytes.to_vec()),
+            has_unknown,
         }
     }
 

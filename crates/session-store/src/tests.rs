@@ -719,6 +719,32 @@ fn f3_a_pending_file_without_an_owner_is_refused_and_left_alone() {
     }
 }
 
+#[test]
+fn a_pending_file_with_more_than_the_session_is_refused_and_left_alone() {
+    let folder = place();
+    let mut store = Live::create(folder.path(), folder.path(), None);
+    store
+        .append(vec![user("hi"), answer("hello")])
+        .expect("written");
+    let path = store.path().to_owned();
+    drop(store);
+    let pending = pending_path(&path);
+    let session = std::fs::read_to_string(&path).expect("the session");
+    let header = session.lines().next().expect("a header");
+    let more = r#"{"type":"custom","id":"feed0001","parentId":null,"customType":"x"}"#;
+    let queued = r#"{"queued":{"id":"feed0002","text":"x","delivery":"of next year"}}"#;
+    for more in [more, queued] {
+        let content = format!("{header}\n{more}\n");
+        std::fs::write(&pending, &content).expect("written");
+        let refused = Live::open(&path).expect_err("it holds more");
+        assert!(refused.to_string().contains("move it away"), "{refused}");
+        assert_eq!(std::fs::read_to_string(&pending).expect("kept"), content);
+    }
+    std::fs::write(&pending, session).expect("written");
+    Live::open(&path).expect("all of it is in the session");
+    crate::check_new(&pending).expect_err("a name for messages that wait");
+}
+
 #[cfg(unix)]
 #[test]
 fn f3_a_pending_file_that_is_a_link_is_not_read() {
