@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use session_model::text::one_line;
-use session_model::{AgentMessage, CallEvent, match_calls};
+use session_model::{AgentMessage, CallEvent, match_calls, without_private};
 
 use crate::commands::{CommandRole, role_of};
 use crate::commits::commits;
@@ -75,7 +75,7 @@ pub fn actions(messages: &[SourceMessage]) -> Vec<Action> {
                 folder: None,
             };
             let printed = Printed {
-                output: &run.output,
+                output: &without_private(&run.output),
                 is_error: run.exit_code.is_some_and(|code| code != 0),
             };
             of_command(message, &line, Some(&printed), &mut found);
@@ -97,6 +97,7 @@ pub fn actions(messages: &[SourceMessage]) -> Vec<Action> {
                 _ => None,
             });
             let output = result.map(|result| result.content.joined("\n"));
+            let output = output.as_deref().map(without_private);
             let printed = result
                 .zip(output.as_deref())
                 .map(|(result, output)| Printed {
@@ -167,6 +168,11 @@ fn of_command(
     printed: Option<&Printed<'_>>,
     found: &mut Vec<Action>,
 ) {
+    let public = CommandLine {
+        text: without_private(&line.text).into_owned(),
+        folder: line.folder.clone(),
+    };
+    let line = &public;
     let programs = programs(&line.text);
     let roles: Vec<CommandRole> = programs.iter().map(role_of).collect();
     let main = main_program(&roles);
@@ -355,6 +361,36 @@ mod tests {
                 Some(("", false)),
             )],
             &["Other git commit -qm 'Add it'"],
+        );
+    }
+
+    #[test]
+    fn what_is_private_is_in_no_command_commit_or_reason() {
+        let call = |command: &str, output, is_error| {
+            (
+                "bash",
+                json!({ "command": command }),
+                Some((output, is_error)),
+            )
+        };
+        check(
+            &[
+                call(
+                    "deploy --token '<private>a</private>'",
+                    "error: <private>b</private> bad",
+                    true,
+                ),
+                call(
+                    "git commit -m x",
+                    "[main abc1234] <private>c</private> it",
+                    false,
+                ),
+            ],
+            &[
+                "Other deploy --token '[private]' ! error: [private] bad (open)",
+                "Other git commit -m x",
+                "commit abc1234 [private] it",
+            ],
         );
     }
 

@@ -8,7 +8,7 @@ use session_facts::{
     below, failing, open_todos_in,
 };
 use session_model::text::one_line;
-use session_model::{AgentMessage, EntryId, public_lines};
+use session_model::{AgentMessage, EntryId, public_lines, without_private};
 
 use super::{Body, Outline, Piece, PieceKind, words_tokens};
 use crate::outline::HANDOFF_MESSAGE;
@@ -118,7 +118,7 @@ pub(super) fn outline(
             line(
                 PieceKind::Todo,
                 entry_id,
-                format!("- [ ] {}", escape_line(&todo)),
+                format!("- [ ] {}", escape_line(&without_private(&todo))),
                 age,
             )
         }));
