@@ -209,11 +209,6 @@ impl WindowArgs {
     pub(crate) fn given(&self) -> Option<TokenCount> {
         self.window.map(|window| TokenCount(window.get()))
     }
-
-    /// Returns the window that was given, or the one that is assumed.
-    pub(crate) fn tokens(&self) -> TokenCount {
-        self.given().unwrap_or(DEFAULT_WINDOW)
-    }
 }
 
 impl SessionArgs {

@@ -44,7 +44,7 @@ pub fn unknown(path: &KeyPath) -> String {
 }
 
 fn hint(path: &KeyPath) -> String {
-    const LIST: &str = "agent-cli config explain lists all";
+    const LIST: &str = "agent-cli config show lists all";
     let Some((around, name)) = path.split() else {
         return LIST.to_owned();
     };
@@ -61,7 +61,7 @@ fn hint(path: &KeyPath) -> String {
     match (members.is_empty(), around.0.len()) {
         (true, _) => LIST.to_owned(),
         (false, 0) => format!("there are {members}"),
-        (false, 2) => format!("{place} has {members}; a name with dots stands in double quotes"),
+        (false, 2) => format!("{place} has {members}; put a name with dots in double quotes"),
         (false, _) => format!("{place} has {members}"),
     }
 }

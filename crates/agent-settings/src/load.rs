@@ -155,7 +155,7 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Setting
         };
         let path = KeyPath::parse(key).ok_or_else(|| {
             usage(&format!(
-                "--set {key}: a name with dots stands in double quotes as a whole: models.\"a/b-1.0\".window"
+                "--set {key}: put a name with dots in double quotes, as in models.\"a/b-1.0\".window"
             ))
         })?;
         parts.push(Part {

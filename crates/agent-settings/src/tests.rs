@@ -328,7 +328,7 @@ fn a_key_that_there_is_not() {
     assert_snapshot!(said(r#"{"enabled": true}"#), @"settings [DIR]/config/settings.json, line 1: enabled is no setting; did you mean compaction.enabled or compaction.background.enabled or compaction.prune.enabled?");
     assert_snapshot!(said(r#"{"keepRecentTokens": 1}"#), @"settings [DIR]/config/settings.json, line 1: keepRecentTokens is no setting; did you mean compaction.keepRecentTokens?");
     assert_snapshot!(said(r#"{"compaction.enabled": true}"#), @r#"settings [DIR]/config/settings.json, line 1: "compaction.enabled" is no setting; write {"compaction":{"enabled":"VALUE"}}"#);
-    assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is no setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; a name with dots stands in double quotes");
+    assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is no setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; put a name with dots in double quotes");
     assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
     assert_snapshot!(said(r#"{"providers": {"lab": {"baseURL": "x"}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
     assert_snapshot!(said(r#"{"providers": {"mistral": {"compat": {"cacheContro": "never"}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.compat.cacheContro is no setting; did you mean providers.mistral.compat.cacheControl?");
@@ -559,7 +559,7 @@ fn variables_and_options() {
     let said = |pair: &str| with_set(&[pair]).expect_err("a bad pair");
     assert_snapshot!(said("compaction"), @"--set compaction has no value; write --set KEY=VALUE");
     assert_snapshot!(said("=1"), @r#"settings (--set): "" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
-    assert_snapshot!(said(r#"models."a/b-1.0.window=1"#), @r#"--set models."a/b-1.0.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
+    assert_snapshot!(said(r#"models."a/b-1.0.window=1"#), @r#"--set models."a/b-1.0.window: put a name with dots in double quotes, as in models."a/b-1.0".window"#);
     assert_snapshot!(said("compaction=5"), @"settings (--set): compaction is 5, but must be an object");
     let mut place = Place::new();
     place.sources.extra = Some((

@@ -173,7 +173,7 @@ impl SessionCatalog for MemoryCatalog {
             let mut sessions = lock(&self.sessions);
             let kept = sessions.get_mut(at).ok_or_else(|| unknown(at))?;
             if std::mem::replace(&mut kept.is_open, true) {
-                let reason = "locked by this process; go on from a copy";
+                let reason = "locked by this process; continue in a copy";
                 return Err(StoreError::session(at.as_path(), reason));
             }
             let log = kept.log.read_again();

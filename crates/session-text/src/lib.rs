@@ -142,8 +142,42 @@ pub fn call_text(name: &str, arguments: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::tokens;
-    use compaction_core::TokenCount;
+    use super::{restored_in_words, tokens};
+    use compaction_core::{
+        Freshness, ImageOutcome, Outcome, Restored, RestoredFile, RestoredImage, TokenCount,
+    };
+    use session_model::EntryId;
+
+    #[test]
+    fn what_does_not_come_back_is_reported_apart() {
+        let file = |path: &str, outcome| RestoredFile {
+            path: path.to_owned(),
+            shown: path.to_owned(),
+            outcome,
+            freshness: Freshness::Unknown,
+            entry_id: EntryId::new("e1"),
+            tokens: TokenCount(20),
+            seen: None,
+        };
+        let image = |outcome| RestoredImage {
+            entry_id: EntryId::new("e2"),
+            tool: None,
+            arguments: None,
+            turn: 1,
+            outcome,
+            tokens: TokenCount(300),
+        };
+        let restored = Restored {
+            files: vec![file("a", Outcome::Embedded), file("c", Outcome::Missing)],
+            images: vec![image(ImageOutcome::Shown), image(ImageOutcome::TooLarge)],
+            ..Restored::default()
+        };
+        let want =
+            "brought back: 1 file (20), 1 image (300); left out: 1 file missing, 1 image too large";
+        assert_eq!(restored_in_words(&restored), want);
+        let want = "brought back: nothing";
+        assert_eq!(restored_in_words(&Restored::default()), want);
+    }
 
     #[test]
     fn figures_are_short_and_never_jump_a_unit() {

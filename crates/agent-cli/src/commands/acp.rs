@@ -56,7 +56,6 @@ pub(super) fn run(args: &AcpArgs, global: &Global) -> Result<Outcome, Error> {
     Ok(Outcome::done(&json!({}), String::new()))
 }
 
-/// Returns the lines of standard input.
 fn read_lines() -> mpsc::Receiver<Line> {
     let (sender, lines) = mpsc::channel(1);
     let mut read = lines_of(BufReader::new(std::io::stdin()));

@@ -68,7 +68,6 @@ pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Erro
     }
 }
 
-/// Returns the list of rules of a project.
 #[cfg(feature = "tui")]
 pub(super) fn listed(folder: PathBuf, global: &Global) -> Result<Outcome, Error> {
     let project = ProjectArgs { cwd: Some(folder) };

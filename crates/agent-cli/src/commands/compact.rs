@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use compaction_core::Strategy;
+use compaction_core::{Strategy, loss_of_drafts, measure};
 use serde_json::{Value, json};
 use session_model::{EntryDraft, SessionContext, SessionPath, build_context};
 
-use crate::commands::order::{self, Order, Passed};
+use crate::commands::order::{Order, Passed};
 use crate::commands::output::draft_documents;
 use crate::commands::plan::{PREVIEW, PlanArgs, Planned, Planning, compaction_document};
 use crate::commands::restoring::{self, Found};
@@ -134,7 +134,7 @@ pub(super) fn run_at(
         document["left_behind"] = json!(instead.left_behind);
         document["carried"] = json!(instead.carried_names());
     }
-    let mut notes = [order::notes(&order.passed), found.notes()].concat();
+    let mut notes = [order.notes(), found.notes()].concat();
     let carried = instead.as_ref().map(Replaceable::carried_names);
     if let Some(carried) = carried.filter(|carried| !carried.is_empty()) {
         let carried = carried.join(" and ");
@@ -223,6 +223,13 @@ fn try_one(
             &found,
         );
     }
+    if let Done::Edits(edits) = &done {
+        let (path, context, profile) = (planning.path, planning.context, planning.global.profile());
+        let before = measure(path, context, profile).estimated;
+        document["estimated_tokens_before"] = json!(before);
+        document["tokens_after"] = json!(before.saturating_sub(edits.saved));
+        document["loss"] = json!(loss_of_drafts(context, &edits.drafts, profile.counter()));
+    }
     Ok(Ok(Tried {
         done,
         document,
@@ -231,14 +238,14 @@ fn try_one(
 }
 
 /// What came of a plan.
-pub(super) enum Done {
+enum Done {
     Nothing(String, ModelReport),
     Edits(Edits),
     Compacted(Box<Compacted>, ModelReport),
 }
 
 /// Carries a plan out, to the point of being written.
-pub(super) fn execute(
+fn execute(
     planned: Planned,
     planning: &Planning<'_>,
     models: &Models,
@@ -298,6 +305,7 @@ fn outcome(
     let (plan, applied) = (&compacted.plan, &compacted.applied);
     document["compaction_entry_id"] = json!(facts.written_to.and_then(|(_, entry)| entry));
     document["summary"] = json!(applied.summary);
+    document["summary_tokens"] = json!(plan.profile.counter().text(&applied.summary));
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["loss"] = json!(applied.loss);

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::commands::Outcome;
 use crate::commands::sessions::{SessionDirArgs, root};
@@ -48,56 +48,51 @@ pub(super) fn run(args: &GcArgs, _: &Global) -> Result<Outcome, Error> {
     let clean_up = if args.yes { remove_unused } else { find_unused };
     let cleanup = clean_up(&root, rule, SystemTime::now())?;
     let bytes: u64 = cleanup.unused.iter().map(|output| output.bytes).sum();
-    let left = [
-        ("referenced", "sessions refer to", cleanup.referenced),
-        ("locked", "belong to open sessions", cleanup.locked),
-        ("recent", "are newer", cleanup.recent),
-    ];
+    let written = |output: &KeptOutput| {
+        let at = Timestamp::try_from(output.modified).ok();
+        at.map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    };
+    let file = |output: &KeptOutput| {
+        let path = output.path.to_string_lossy();
+        json!({ "path": path, "bytes": output.bytes, "modified": written(output) })
+    };
+    let left = |total: OutputTotal| json!({ "files": total.files, "bytes": total.bytes });
     let document = json!({
         "root": root.to_string_lossy(),
         "removed": args.yes,
-        "files": cleanup.unused.iter().map(output_json).collect::<Vec<_>>(),
+        "files": cleanup.unused.iter().map(file).collect::<Vec<_>>(),
         "bytes": bytes,
-        "left": left.iter().map(|(name, _, total)| {
-            ((*name).to_owned(), json!({ "files": total.files, "bytes": total.bytes }))
-        }).collect::<serde_json::Map<String, Value>>(),
+        "left": {
+            "referenced": left(cleanup.referenced),
+            "locked": left(cleanup.locked),
+            "recent": left(cleanup.recent),
+        },
     });
-    let left: Vec<String> = left.iter().filter_map(left_text).collect();
-    let left = match left.is_empty() {
-        true => String::new(),
-        false => format!("left: {}\n", left.join(", ")),
-    };
+    let lines = cleanup.unused.iter().map(|output| {
+        let written = written(output).unwrap_or_default();
+        let day = written.get(..10).unwrap_or_default();
+        let path = clean(&output.path.display().to_string());
+        format!("  {day:10}  {:>7}  {path}\n", size(output.bytes))
+    });
+    let mut text: String = lines.collect();
     let count = counted(cleanup.unused.len(), "output");
-    let size = size(bytes);
-    let end = match (cleanup.unused.is_empty(), args.yes) {
-        (true, _) => "no output can be removed".to_owned(),
-        (false, true) => format!("removed {count}, {size}"),
-        (false, false) => format!("{count}, {size}, can be removed; --yes removes them"),
-    };
-    let lines: String = cleanup.unused.iter().map(line).collect();
-    Ok(Outcome::done(&document, format!("{lines}{end}\n{left}")))
-}
-
-fn written(output: &KeptOutput) -> Option<String> {
-    let at = Timestamp::try_from(output.modified).ok()?;
-    Some(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
-}
-
-fn output_json(output: &KeptOutput) -> Value {
-    json!({
-        "path": output.path.to_string_lossy(),
-        "bytes": output.bytes,
-        "modified": written(output),
-    })
-}
-
-fn line(output: &KeptOutput) -> String {
-    let written = written(output).unwrap_or_default();
-    let day = written.get(..10).unwrap_or_default();
-    let path = clean(&output.path.display().to_string());
-    format!("  {day:10}  {:>7}  {path}\n", size(output.bytes))
-}
-
-fn left_text((_, why, total): &(&str, &str, OutputTotal)) -> Option<String> {
-    (total.files > 0).then(|| format!("{} ({}) that {why}", total.files, size(total.bytes)))
+    let size_of_all = size(bytes);
+    text.push_str(&match (cleanup.unused.is_empty(), args.yes) {
+        (true, _) => "no output can be removed\n".to_owned(),
+        (false, true) => format!("removed {count}, {size_of_all}\n"),
+        (false, false) => format!("{count}, {size_of_all}, can be removed; --yes removes them\n"),
+    });
+    let left = [
+        (cleanup.referenced, "sessions refer to"),
+        (cleanup.locked, "belong to open sessions"),
+        (cleanup.recent, "are newer"),
+    ];
+    let left = left.iter().filter(|(total, _)| total.files > 0);
+    let left =
+        left.map(|(total, why)| format!("{} ({}) that {why}", total.files, size(total.bytes)));
+    let left: Vec<String> = left.collect();
+    if !left.is_empty() {
+        text.push_str(&format!("left: {}\n", left.join(", ")));
+    }
+    Ok(Outcome::done(&document, text))
 }

@@ -1,23 +1,22 @@
 //! `inspect`: what a session holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Args;
-use compaction_core::{FileOps, TokenCount, measure, threshold};
+use compaction_core::{FileOps, TokenCount, TokenCounter, measure, threshold};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use session_model::{
     AgentMessage, Diagnostic, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
-    SessionPath, build_context, without_private,
+    SessionPath, SessionTree, build_context, without_private,
 };
 
-use crate::commands::{Outcome, diagnostics_text};
+use crate::commands::{Outcome, diagnostics_text, provenance};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::{DIM, clean, counted, first_line, heading, short_path, styled, tokens, width};
-use session_store::SessionFile;
 
 /// Show what a session holds: entries, branches, compactions, tokens, files, diagnostics.
 #[derive(Debug, Args)]
@@ -36,6 +35,8 @@ struct CompactionRow {
     summary_tokens: TokenCount,
     first_kept_entry_id: EntryId,
     from_extension: bool,
+    #[serde(flatten)]
+    provenance: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -78,16 +79,12 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
     let largest = largest(&context, counter);
     let mut diagnostics = session.decoded.diagnostics.clone();
     diagnostics.extend(context.diagnostics.iter().cloned());
-    let (_, paired) = context.to_llm(session_model::RoleOrder::Any);
-    diagnostics.extend(paired);
-    let categories: BTreeMap<&str, TokenCount> = Category::ALL
-        .iter()
-        .map(|category| (category.key(), shares.get(*category)))
-        .collect();
+    diagnostics.extend(context.to_llm(session_model::RoleOrder::Any).1);
+    let categories = Category::ALL.iter();
+    let categories = categories.map(|category| (category.key(), shares.get(*category)));
 
-    let header = tree.header();
     let document = json!({
-        "header": header.map(|header| json!({
+        "header": tree.header().map(|header| json!({
             "version": header.version,
             "id": header.id,
             "timestamp": header.timestamp,
@@ -109,7 +106,7 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
             "tokens": measure.tokens,
             "billed_tokens": measure.billed,
             "estimated_tokens": measure.estimated,
-            "tokens_by_category": categories,
+            "tokens_by_category": categories.collect::<BTreeMap<_, _>>(),
             "window": window.tokens,
             "window_is_assumed": window.is_assumed,
             "threshold": threshold.as_ref().map(|threshold| threshold.tokens),
@@ -129,30 +126,32 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
         goes: Shares::default(),
         stays: shares,
     };
-    let report = Report {
-        session: &session,
-        context: &context,
-        by_type,
-        compactions,
-        branches,
-        files,
-        largest,
-        diagnostics,
-        bar,
-        billed: measure.billed,
-    };
-    Ok(Outcome::done(&document, report.text()).of(session.report()))
+    let mut text = session_text(tree, &context, &by_type, &branches, &compactions);
+    text.push('\n');
+    text.push_str(&bar::section(&bar, "Context", measure.billed, width()));
+    let room = width().saturating_sub(47).max(16);
+    for (place, row) in largest.iter().enumerate() {
+        text.push_str(&format!(
+            "{:<9}{:<8}  {:>7}  {:<18} {}\n",
+            if place == 0 { "Largest" } else { "" },
+            clean(&row.entry_id),
+            tokens(row.tokens),
+            clean(&row.role),
+            first_line(&row.text, room)
+        ));
+    }
+    text.push_str(&files_text(tree, &files));
+    if !diagnostics.is_empty() {
+        let count: u64 = diagnostics.iter().map(Diagnostic::count).sum();
+        text.push_str(&format!("\n{}", heading(&format!("Noticed  {count}"))));
+        text.push_str(&diagnostics_text(&diagnostics, 1));
+    }
+    Ok(Outcome::done(&document, text).of(session.report()))
 }
 
-fn compactions(
-    path: &SessionPath<'_>,
-    counter: &dyn compaction_core::TokenCounter,
-) -> Vec<CompactionRow> {
+fn compactions(path: &SessionPath<'_>, counter: &dyn TokenCounter) -> Vec<CompactionRow> {
     let tree = path.tree();
-    let mut on_path = vec![false; tree.len()];
-    for index in path.entries() {
-        on_path[index.as_usize()] = true;
-    }
+    let on_path: BTreeSet<EntryIndex> = path.entries().iter().copied().collect();
     let indices = tree.indices();
     let found = indices.filter(|index| tree.kind(*index) == EntryKind::Compaction);
     let rows = found.filter_map(|index| {
@@ -161,12 +160,13 @@ fn compactions(
             return None;
         };
         Some(CompactionRow {
-            on_path: on_path[index.as_usize()],
+            on_path: on_path.contains(&index),
             entry_id: entry.id,
             tokens_before: compaction.tokens_before,
             summary_tokens: counter.text(&compaction.summary),
             first_kept_entry_id: compaction.first_kept,
             from_extension: compaction.from_extension || compaction.from_hook,
+            provenance: provenance::of(compaction.details.as_ref()),
         })
     });
     rows.collect()
@@ -193,148 +193,119 @@ fn branches(path: &SessionPath<'_>) -> Vec<BranchRow> {
     rows.collect()
 }
 
-fn largest(
-    context: &SessionContext,
-    counter: &dyn compaction_core::TokenCounter,
-) -> Vec<LargestRow> {
-    let mut sized: Vec<_> = context
-        .messages()
+fn largest(context: &SessionContext, counter: &dyn TokenCounter) -> Vec<LargestRow> {
+    let sized = context.messages();
+    let mut sized: Vec<_> = sized
         .map(|(id, message)| (counter.message(message), id, message))
         .collect();
     sized.sort_by_key(|(tokens, _, _)| std::cmp::Reverse(*tokens));
-    let rows = sized
-        .into_iter()
-        .take(5)
-        .map(|(tokens, id, message)| LargestRow {
-            entry_id: id.clone(),
-            role: match &**message {
-                AgentMessage::ToolResult(result) => format!("toolResult {}", result.tool_name),
-                other => other.role().to_owned(),
-            },
-            tokens,
-            text: first_line(&without_private(&message.display_text()), 60),
-        });
+    let rows = sized.into_iter().take(5);
+    let rows = rows.map(|(tokens, id, message)| LargestRow {
+        entry_id: id.clone(),
+        role: match &**message {
+            AgentMessage::ToolResult(result) => format!("toolResult {}", result.tool_name),
+            other => other.role().to_owned(),
+        },
+        tokens,
+        text: first_line(&without_private(&message.display_text()), 60),
+    });
     rows.collect()
 }
 
-struct Report<'a> {
-    session: &'a SessionFile,
-    context: &'a SessionContext,
-    by_type: BTreeMap<&'a str, usize>,
-    compactions: Vec<CompactionRow>,
-    branches: Vec<BranchRow>,
-    files: FileOps,
-    largest: Vec<LargestRow>,
-    diagnostics: Vec<Diagnostic>,
-    bar: Bar,
-    billed: Option<TokenCount>,
-}
-
-impl Report<'_> {
-    fn text(&self) -> String {
-        let mut out = String::new();
-        let mut row = |name: &str, text: String| {
-            let name = styled(DIM, &format!("{name:<12}"));
-            out.push_str(&format!("{name}{}\n", clean(&text)));
-        };
-        let tree = self.session.tree();
-        let name = tree.name().unwrap_or_else(|| "(no name)".to_owned());
-        match tree.header() {
-            Some(header) => {
-                row("session", format!("{name}   {}", header.id));
-                let format = format!("version {}, begun {}", header.version, header.timestamp);
-                row("format", format);
-                row("folder", header.cwd.clone());
-            }
-            None => row("session", format!("{name}   (its header is lost)")),
+fn session_text(
+    tree: &SessionTree,
+    context: &SessionContext,
+    by_type: &BTreeMap<&str, usize>,
+    branches: &[BranchRow],
+    compactions: &[CompactionRow],
+) -> String {
+    let mut out = String::new();
+    let mut row = |name: &str, text: String| {
+        let name = styled(DIM, &format!("{name:<12}"));
+        out.push_str(&format!("{name}{}\n", clean(&text)));
+    };
+    let name = tree.name().unwrap_or_else(|| "(no name)".to_owned());
+    match tree.header() {
+        Some(header) => {
+            row("session", format!("{name}   {}", header.id));
+            let format = format!("version {}, begun {}", header.version, header.timestamp);
+            row("format", format);
+            row("folder", header.cwd.clone());
         }
-        if let Some(model) = &self.context.model {
-            let level = &self.context.thinking_level;
-            let name = format!("{}/{}", model.provider, model.model_id);
-            row("model", format!("{name}, thinking {level}"));
-        }
-        let types = EntryKind::ALL.iter().filter_map(|kind| {
-            let count = self.by_type.get(kind.name())?;
-            Some(format!("{count} {}", kind.name()))
-        });
-        let types = types.collect::<Vec<_>>().join(", ");
-        let entries = match tree.len() {
+        None => row("session", format!("{name}   (its header is lost)")),
+    }
+    if let Some(model) = &context.model {
+        let name = format!("{}/{}", model.provider, model.model_id);
+        row(
+            "model",
+            format!("{name}, thinking {}", context.thinking_level),
+        );
+    }
+    let types = EntryKind::ALL.iter().filter_map(|kind| {
+        let count = by_type.get(kind.name())?;
+        Some(format!("{count} {}", kind.name()))
+    });
+    let types = types.collect::<Vec<_>>().join(", ");
+    row(
+        "entries",
+        match tree.len() {
             0 => "none".to_owned(),
             count => format!("{count}: {types}"),
+        },
+    );
+    for branch in branches {
+        let label = branch.label.as_ref().map(|label| format!("  \"{label}\""));
+        let mark = if branch.active { "@ active" } else { "  left" };
+        let (label, entries) = (label.unwrap_or_default(), counted(branch.entries, "entry"));
+        row(
+            "branch",
+            format!("{mark}  {}  {entries}{label}", branch.leaf),
+        );
+    }
+    for compaction in compactions {
+        let place = if compaction.on_path {
+            ""
+        } else {
+            "  (on another branch)"
         };
-        row("entries", entries);
-        for branch in &self.branches {
-            let label = branch.label.as_ref().map(|label| format!("  \"{label}\""));
-            let mark = if branch.active { "@ active" } else { "  left" };
-            let (label, entries) = (label.unwrap_or_default(), counted(branch.entries, "entry"));
-            row(
-                "branch",
-                format!("{mark}  {}  {entries}{label}", branch.leaf),
-            );
-        }
-        for compaction in &self.compactions {
-            let place = match compaction.on_path {
-                true => "",
-                false => "  (on another branch)",
-            };
-            let text = format!(
-                "{}  {} tokens before, summary {}{place}",
-                compaction.entry_id,
-                tokens(TokenCount(compaction.tokens_before)),
-                tokens(compaction.summary_tokens)
-            );
-            row("compaction", text);
-        }
-        self.context_lines(&mut out);
-        out
+        let (how, took) = provenance::in_words(&compaction.provenance);
+        let how = [how, took].into_iter().filter(|text| !text.is_empty());
+        let how: String = how.map(|text| format!(", {text}")).collect();
+        let text = format!(
+            "{}  {} tokens before, summary {}{how}{place}",
+            compaction.entry_id,
+            tokens(TokenCount(compaction.tokens_before)),
+            tokens(compaction.summary_tokens)
+        );
+        row("compaction", text);
     }
+    out
+}
 
-    fn context_lines(&self, out: &mut String) {
-        out.push('\n');
-        out.push_str(&bar::section(&self.bar, "Context", self.billed, width()));
-        let room = width().saturating_sub(47).max(16);
-        for (place, row) in self.largest.iter().enumerate() {
-            let title = if place == 0 { "Largest" } else { "" };
-            out.push_str(&format!(
-                "{title:<9}{:<8}  {:>7}  {:<18} {}\n",
-                clean(&row.entry_id),
-                tokens(row.tokens),
-                clean(&row.role),
-                first_line(&row.text, room)
-            ));
-        }
-        let modified = self.files.modified_files();
-        let read = self.files.read_files();
-        if !(modified.is_empty() && read.is_empty()) {
-            out.push('\n');
-            out.push_str(&heading(&format!(
-                "Files    {} changed, {} only read",
-                modified.len(),
-                read.len()
-            )));
-            const SHOWN: usize = 12;
-            let header = self.session.tree().header();
-            let folder = header.map(|header| format!("{}/", header.cwd.trim_end_matches('/')));
-            for path in modified.iter().take(SHOWN) {
-                // Paths in the session's folder are shown from there.
-                let within = folder
-                    .as_deref()
-                    .and_then(|folder| path.strip_prefix(folder));
-                let path = short_path(within.unwrap_or(path), width().saturating_sub(11));
-                out.push_str(&format!("  changed  {path}\n"));
-            }
-            if modified.len() > SHOWN {
-                out.push_str(&format!(
-                    "  ... {} more; --json names all\n",
-                    modified.len() - SHOWN
-                ));
-            }
-        }
-        if !self.diagnostics.is_empty() {
-            let count: u64 = self.diagnostics.iter().map(Diagnostic::count).sum();
-            out.push('\n');
-            out.push_str(&heading(&format!("Noticed  {count}")));
-            out.push_str(&diagnostics_text(&self.diagnostics, 1));
-        }
+/// Returns the files that were changed; paths in the session's folder are shown from there.
+fn files_text(tree: &SessionTree, files: &FileOps) -> String {
+    const SHOWN: usize = 12;
+    let (modified, read) = (files.modified_files(), files.read_files());
+    if modified.is_empty() && read.is_empty() {
+        return String::new();
     }
+    let title = format!(
+        "Files    {} changed, {} only read",
+        modified.len(),
+        read.len()
+    );
+    let mut out = format!("\n{}", heading(&title));
+    let folder = tree
+        .header()
+        .map_or("", |header| header.cwd.trim_end_matches('/'));
+    for path in modified.iter().take(SHOWN) {
+        let within = path.strip_prefix(folder);
+        let within = within.and_then(|within| within.strip_prefix('/'));
+        let path = short_path(within.unwrap_or(path), width().saturating_sub(11));
+        out.push_str(&format!("  changed  {path}\n"));
+    }
+    if let Some(more @ 1..) = modified.len().checked_sub(SHOWN) {
+        out.push_str(&format!("  ... {more} more; --json names all\n"));
+    }
+    out
 }

@@ -144,17 +144,14 @@ fn named(loss: &ContextLoss, kind: &str) -> String {
 /// Returns a line about what the session itself no longer holds.
 fn of_missing(missing: &Missing) -> String {
     let parts = [
-        (missing.gaps, "gap where entries were"),
-        (missing.entries, "entry that cannot be read"),
-        (missing.results, "output in part"),
-        (missing.images, "image without its bytes"),
+        (missing.gaps, "gaps"),
+        (missing.entries, "unreadable entries"),
+        (missing.results, "cut outputs"),
+        (missing.images, "images without bytes"),
     ];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
     let parts: Vec<String> = parts
-        .map(|(count, what)| match what.split_once(' ') {
-            Some((name, rest)) => format!("{} {rest}", counted(count, name)),
-            None => counted(count, what),
-        })
+        .map(|(count, what)| format!("{what}: {count}"))
         .collect();
     match parts.is_empty() {
         true => String::new(),

@@ -27,6 +27,7 @@ mod order;
 mod output;
 mod pin;
 mod plan;
+mod provenance;
 mod recall;
 mod redo;
 mod restoring;
@@ -36,7 +37,6 @@ mod same_output;
 mod servers;
 mod sessions;
 mod setup;
-mod summaries;
 #[cfg(feature = "tui")]
 mod terminal;
 mod tree;
@@ -46,7 +46,7 @@ mod user_commands;
 #[cfg(feature = "tui")]
 mod welcome;
 
-use output::{Destination, Opened, migrated};
+use output::{Destination, Opened};
 
 pub use mcp::mcp_call;
 
@@ -104,6 +104,7 @@ pub struct Cli {
 }
 
 /// What a command gives: a document for programs, and the same for people.
+#[derive(Default)]
 pub(crate) struct Outcome {
     json: serde_json::Value,
     text: String,
@@ -119,9 +120,7 @@ impl Outcome {
         Self {
             json: serde_json::to_value(document).unwrap_or_default(),
             text,
-            nothing_to_do: None,
-            failed: None,
-            report: ReadReport::default(),
+            ..Self::default()
         }
     }
 
@@ -136,10 +135,8 @@ impl Outcome {
         document["nothing_to_do"] = json!(reason);
         Self {
             json: document,
-            text: String::new(),
             nothing_to_do: Some(reason),
-            failed: None,
-            report: ReadReport::default(),
+            ..Self::default()
         }
     }
 
@@ -150,7 +147,6 @@ impl Outcome {
         anstream::adapter::strip_str(text).to_string()
     }
 
-    /// Returns the outcome as it leaves the program.
     fn filtered(mut self, global: &Global) -> Self {
         let filter = global.output_filter();
         match global.json {
@@ -205,7 +201,6 @@ commands! {
     Recall: recall::RecallArgs,
     Files: files::FilesArgs,
     Loss: loss::LossArgs,
-    Summaries: summaries::SummariesArgs,
     Compare: compare::CompareArgs,
     Rpc: rpc::RpcArgs,
     #[cfg(feature = "acp")]
@@ -299,22 +294,25 @@ pub fn run_program() -> ExitCode {
         }
         Err(error) => {
             // Help and the version come as errors too.
-            let asked_json = std::env::args_os().any(|argument| argument == "--json");
-            if error.use_stderr() && asked_json {
-                let text = error.to_string();
-                let lines = text.lines().take_while(|line| !line.is_empty());
-                let message = lines.map(str::trim).collect::<Vec<_>>().join(" ");
-                let message = message.strip_prefix("error: ").unwrap_or(&message);
-                print_error(ErrorKind::Usage, message, None, None);
-            }
             if !error.use_stderr() {
                 error.exit();
+            }
+            if std::env::args_os().any(|argument| argument == "--json") {
+                print_error(ErrorKind::Usage, &brief(&error), None, None);
             }
             let text = error.to_string();
             crate::ui::tell_error(text.trim_start_matches("error: ").trim_end());
             ExitCode::from(ErrorKind::Usage.exit_code())
         }
     }
+}
+
+/// Returns what is wrong with arguments, without what is for people at a terminal.
+fn brief(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let lines = text.lines().take_while(|line| !line.is_empty());
+    let message = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+    message.trim_start_matches("error: ").to_owned()
 }
 
 /// Runs the command and prints its outcome; returns the exit code.
@@ -370,23 +368,14 @@ static PRINTS: AtomicBool = AtomicBool::new(false);
 
 fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
     PRINTS.store(true, Ordering::SeqCst);
-    let written = if as_json {
-        let mut stdout = std::io::stdout().lock();
-        let text = crate::ui::json_text(&outcome.json);
-        stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush())
-    } else {
-        let text = match std::io::stdout().is_terminal() {
-            true => &crate::ui::for_terminal(&outcome.text),
-            false => &outcome.text,
-        };
-        let mut stdout = anstream::stdout().lock();
-        stdout
-            .write_all(text.as_bytes())
-            .and_then(|()| stdout.flush())
+    let text = match (as_json, std::io::stdout().is_terminal()) {
+        (true, _) => &crate::ui::json_text(&outcome.json),
+        (false, true) => &crate::ui::for_terminal(&outcome.text),
+        (false, false) => &outcome.text,
     };
-    match written {
+    let mut stdout = anstream::stdout().lock();
+    let written = stdout.write_all(text.as_bytes());
+    match written.and_then(|()| stdout.flush()) {
         Ok(()) => {}
         // Somebody who reads only the beginning has what they want.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}

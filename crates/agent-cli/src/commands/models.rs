@@ -70,34 +70,11 @@ pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> 
     Ok(Outcome::done(&document, text(&found)))
 }
 
-/// A provider, its key, and those of its models that are shown.
+/// A provider, whether its key is set, and those of its models that are shown.
 struct Found<'a> {
     provider: &'a ProviderInfo,
-    key: Key,
+    has_key: bool,
     models: Vec<&'a ModelInfo>,
-}
-
-/// What is known of a key without a look at it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
-    /// The variable is set.
-    Set,
-    /// It is not, and the provider needs it.
-    Missing,
-    /// It is not, which is fine.
-    NotNeeded,
-}
-
-impl Key {
-    fn of(provider: &ProviderInfo) -> Self {
-        let variable = provider.api_key_env.as_ref();
-        let value = variable.and_then(std::env::var_os);
-        match value.is_some_and(|value| !value.is_empty()) {
-            true => Self::Set,
-            false if provider.key_optional => Self::NotNeeded,
-            false => Self::Missing,
-        }
-    }
 }
 
 impl Found<'_> {
@@ -107,7 +84,7 @@ impl Found<'_> {
             "base_url": self.provider.base_url,
             "wire": self.provider.wire,
             "key_variable": self.provider.api_key_env,
-            "key_set": self.key == Key::Set,
+            "key_set": self.has_key,
             "key_optional": self.provider.key_optional,
             "any_model": self.provider.any_model,
             "extra_body": self.provider.extra_body,
@@ -116,24 +93,22 @@ impl Found<'_> {
     }
 
     fn heading(&self) -> String {
-        let name = styled(BOLD, &clean(&self.provider.name));
-        let variable = self.provider.api_key_env.as_deref();
-        let key = match (variable, self.key) {
-            (Some(variable), Key::Set) => (format!("key {variable} is set"), GOOD),
-            (Some(variable), Key::Missing) => (format!("key {variable} is not set"), WARN),
-            (Some(variable), Key::NotNeeded) => {
+        let (key, style) = match &self.provider.api_key_env {
+            Some(variable) if self.has_key => (format!("key {variable} is set"), GOOD),
+            Some(variable) if self.provider.key_optional => {
                 (format!("key {variable} is not set, not needed"), DIM)
             }
-            (None, _) => ("no key".to_owned(), DIM),
+            Some(variable) => (format!("key {variable} is not set"), WARN),
+            None => ("no key".to_owned(), DIM),
         };
-        let url = clean(&self.provider.base_url);
-        let used = [&self.provider.name, &key.0, &url].map(|part| columns(part) + 2);
-        let key = styled(key.1, &key.0);
-        // On a narrow screen the address goes first.
-        match used.iter().sum::<usize>() <= width() + 2 {
-            true => format!("{name}  {key}  {}\n", styled(DIM, &url)),
-            false => format!("{name}  {key}\n"),
+        let name = clean(&self.provider.name);
+        let mut url = format!("  {}", clean(&self.provider.base_url));
+        // A narrow screen has no room for the address.
+        if columns(&name) + 2 + columns(&key) + columns(&url) > width() {
+            url.clear();
         }
+        let (key, url) = (styled(style, &key), styled(DIM, &url));
+        format!("{}  {key}{url}\n", styled(BOLD, &name))
     }
 }
 
@@ -170,7 +145,6 @@ fn model_json(model: &ModelInfo) -> Value {
     })
 }
 
-/// Returns what of the catalog is shown.
 fn found<'a>(catalog: &'a Catalog, args: &ModelsArgs) -> Vec<Found<'a>> {
     let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
     let wanted = |provider: &&ProviderInfo| {
@@ -187,11 +161,16 @@ fn found<'a>(catalog: &'a Catalog, args: &ModelsArgs) -> Vec<Found<'a>> {
         let open = provider.any_model && provider.name.to_lowercase().contains(&filter);
         (open || !models.is_empty()).then_some(Found {
             provider,
-            key: Key::of(provider),
+            has_key: has_key(provider),
             models,
         })
     });
     found.collect()
+}
+
+fn has_key(provider: &ProviderInfo) -> bool {
+    let variable = provider.api_key_env.as_ref().and_then(std::env::var_os);
+    variable.is_some_and(|value| !value.is_empty())
 }
 
 fn text(found: &[Found<'_>]) -> String {

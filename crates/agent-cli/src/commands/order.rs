@@ -3,7 +3,7 @@
 
 use compaction_core::{Profile, Strategies, Strategy};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::commands::plan::PlanArgs;
 use crate::error::Error;
@@ -21,20 +21,17 @@ pub(super) struct Order {
 }
 
 /// A strategy that brought nothing, so that the next one was tried.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Serialize)]
 pub(super) struct Passed {
-    /// The strategy.
-    pub strategy: &'static str,
+    strategy: &'static str,
     /// Whether it failed; else there was nothing to do by it.
-    pub failed: bool,
-    /// Why.
-    pub reason: String,
+    failed: bool,
+    reason: String,
     /// What models were asked for it.
-    pub model: Option<serde_json::Value>,
+    model: Option<Value>,
 }
 
 impl Passed {
-    /// Returns one by which there was nothing to do.
     pub(super) fn nothing(strategy: Strategy, reason: &str, report: &ModelReport) -> Self {
         Self {
             strategy: strategy.name(),
@@ -44,17 +41,15 @@ impl Passed {
         }
     }
 
-    /// Returns one that failed.
     pub(super) fn failed(strategy: Strategy, error: &Error) -> Self {
-        let report = error.report().and_then(ModelReport::of_models);
         let reason = error.to_string();
         // The next one may change something.
-        let reason = reason.trim_end_matches("; nothing was changed").to_owned();
+        let reason = reason.trim_end_matches("; nothing was changed");
+        let nothing = ModelReport::default();
+        let passed = Self::nothing(strategy, reason, error.report().unwrap_or(&nothing));
         Self {
-            strategy: strategy.name(),
             failed: true,
-            reason,
-            model: report.map(|report| json!(report)),
+            ..passed
         }
     }
 }
@@ -65,17 +60,20 @@ impl Order {
     /// # Errors
     /// [`Error::Usage`] for a name that is none, and where none of them can be tried in a session file.
     pub(super) fn of(args: &PlanArgs, global: &Global) -> Result<Self, Error> {
+        let profile = global.profile();
         let order = match &args.strategy {
-            Some(names) => Self::named(names, global.profile())?,
-            None => {
-                let settings = global.load_settings()?;
-                Self::configured(&settings.compaction.strategy, global.profile())?
+            Some(names) => {
+                let mut order = Self::default();
+                for name in names.split(',') {
+                    order.add(named(name.trim(), profile)?);
+                }
+                order
             }
+            None => Self::configured(&global.load_settings()?.compaction.strategy, profile)?,
         };
         if args.workspace.is_some() && !order.strategies.contains(&Strategy::Restore) {
-            return Err(Error::Usage(
-                "--workspace is where --strategy restore reads files; leave it out".to_owned(),
-            ));
+            let text = "--workspace is where the strategy restore reads files; leave it out";
+            return Err(Error::Usage(text.to_owned()));
         }
         Ok(order)
     }
@@ -88,10 +86,10 @@ impl Order {
             match in_a_file(strategy, profile) {
                 Ok(strategy) => order.add(strategy),
                 Err(error) => {
-                    order.passed.push(Passed {
-                        failed: false,
-                        ..Passed::failed(strategy, &error)
-                    });
+                    let (reason, nothing) = (error.to_string(), ModelReport::default());
+                    order
+                        .passed
+                        .push(Passed::nothing(strategy, &reason, &nothing));
                     first.get_or_insert(error);
                 }
             }
@@ -100,15 +98,6 @@ impl Order {
             Some(error) if order.strategies.is_empty() => Err(error),
             _ => Ok(order),
         }
-    }
-
-    /// Returns the strategies of a comma-separated list.
-    fn named(names: &str, profile: Profile) -> Result<Self, Error> {
-        let mut order = Self::default();
-        for name in names.split(',') {
-            order.add(named(name.trim(), profile)?);
-        }
-        Ok(order)
     }
 
     fn add(&mut self, strategy: Strategy) {
@@ -126,9 +115,9 @@ impl Order {
         mut attempt: impl FnMut(Strategy) -> Result<(T, Option<Passed>), Error>,
     ) -> Result<T, Error> {
         let mut first = None;
-        for strategy in self.strategies.clone() {
+        for strategy in &self.strategies {
             crate::cancel::check()?;
-            let (tried, passed) = attempt(strategy)?;
+            let (tried, passed) = attempt(*strategy)?;
             let Some(passed) = passed else {
                 return Ok(tried);
             };
@@ -146,68 +135,57 @@ impl Order {
         passed.map(kept).collect()
     }
 
+    pub(super) fn notes(&self) -> Vec<String> {
+        let note = |passed: &Passed| {
+            let how = if passed.failed {
+                "failed"
+            } else {
+                "was passed over"
+            };
+            format!("{} {how}: {}", passed.strategy, passed.reason)
+        };
+        self.passed.iter().map(note).collect()
+    }
+
     /// Returns whether a model is wanted by any of them.
     pub(super) fn wanted(&self) -> Wanted {
         let mut wanted = self.strategies.iter().copied().map(Wanted::by);
-        let first = wanted.next().unwrap_or(Wanted::Yes);
-        wanted.fold(first, |all, one| match (all, one) {
-            (Wanted::No(_), Wanted::Yes) => Wanted::Yes,
-            (all, _) => all,
-        })
+        let first = wanted.clone().next().unwrap_or(Wanted::Yes);
+        let yes = wanted.find(|wanted| matches!(wanted, Wanted::Yes));
+        yes.unwrap_or(first)
     }
 }
 
-/// Returns what people are told of strategies that brought nothing.
-pub(super) fn notes(passed: &[Passed]) -> Vec<String> {
-    let passed = passed.iter();
-    let notes = passed.map(|passed| {
-        let how = match passed.failed {
-            true => "failed",
-            false => "was passed over",
-        };
-        format!("{} {how}: {}", passed.strategy, passed.reason)
-    });
-    notes.collect()
-}
-
 /// Returns the strategy of this name, if it can be tried in a session file.
-pub(super) fn named(name: &str, profile: Profile) -> Result<Strategy, Error> {
-    let strategy = Strategy::ALL
-        .into_iter()
-        .find(|strategy| strategy.name() == name)
-        .ok_or_else(|| unknown(name))?;
-    in_a_file(strategy, profile)
-}
-
-fn unknown(name: &str) -> Error {
-    let usable = Strategy::ALL
-        .into_iter()
-        .filter(|strategy| in_a_file(*strategy, Profile::Own).is_ok());
-    let names: Vec<_> = usable.map(Strategy::name).collect();
-    let names = names.join(", ");
-    Error::Usage(match name {
+fn named(name: &str, profile: Profile) -> Result<Strategy, Error> {
+    let mut all = Strategy::ALL.into_iter();
+    if let Some(strategy) = all.find(|strategy| strategy.name() == name) {
+        return in_a_file(strategy, profile);
+    }
+    let usable = Strategy::ALL.into_iter();
+    let usable = usable.filter(|strategy| in_a_file(*strategy, Profile::Own).is_ok());
+    let names = usable.map(Strategy::name).collect::<Vec<_>>().join(", ");
+    Err(Error::Usage(match name {
         "" => format!("the name of the strategy is empty; there are {names}"),
         name => format!("no strategy {name}; there are {names}"),
-    })
+    }))
 }
 
 /// Returns the strategy, if it can be planned in a session as it is.
 fn in_a_file(strategy: Strategy, profile: Profile) -> Result<Strategy, Error> {
-    match strategy {
-        Strategy::Restore if profile == Profile::Pi => Err(Error::Usage(
-            "pi has no strategy restore; leave out --profile pi".to_owned(),
-        )),
-        Strategy::ContextFull
-        | Strategy::Restore
-        | Strategy::Extractive
-        | Strategy::PruneOnly => Ok(strategy),
-        Strategy::Handoff => Err(Error::Usage(
+    let why = match strategy {
+        Strategy::Restore if profile == Profile::Pi => {
+            "pi has no strategy restore; leave out --profile pi"
+        }
+        Strategy::ContextFull | Strategy::Restore | Strategy::Extractive | Strategy::PruneOnly => {
+            return Ok(strategy);
+        }
+        Strategy::Handoff => {
             "a handoff begins a new session: use agent-cli handoff SESSION --out NEW.jsonl"
-                .to_owned(),
-        )),
-        Strategy::Off => Err(Error::Usage(
+        }
+        Strategy::Off => {
             "compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full"
-                .to_owned(),
-        )),
-    }
+        }
+    };
+    Err(Error::Usage(why.to_owned()))
 }

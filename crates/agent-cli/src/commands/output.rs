@@ -148,7 +148,6 @@ impl Opened {
         }
     }
 
-    /// Returns what is reported of the session.
     pub(super) fn report(&self) -> ReadReport {
         let read_as = match self {
             Self::Writer(..) | Self::Old(_) => None,

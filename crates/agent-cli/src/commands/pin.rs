@@ -3,7 +3,7 @@
 use clap::{ArgGroup, Args};
 use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
 use serde_json::{Value, json};
-use session_model::{Diagnostic, EntryDraft, EntryId, build_context};
+use session_model::{Diagnostic, EntryId, build_context};
 
 use crate::commands::output::draft_documents;
 use crate::commands::{Destination, Opened, Outcome};
@@ -52,21 +52,6 @@ enum PinRequest {
     Remove(EntryId),
 }
 
-/// What adding or removing a pin comes to.
-struct Change {
-    /// The entry to append.
-    draft: EntryDraft,
-    /// The pinned entry; none for a text that has no entry yet.
-    entry_id: Option<EntryId>,
-    /// The text.
-    text: String,
-    tokens: TokenCount,
-    /// Tokens of all pins afterwards.
-    used: TokenCount,
-    /// `pinned` or `unpinned`, also the name of the member.
-    verb: &'static str,
-}
-
 pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let request = match (&args.entry, &args.text, &args.remove) {
         (Some(id), _, _) => PinRequest::Add(PinTarget::Entry(EntryId::new(id))),
@@ -95,84 +80,67 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let pins = Pins::of(&path, budget, profile.counter());
     // A leaf that is given decides which pins hold; it does not move the session.
     let leaf = tree.path(tree.leaf()).leaf_id().map(EntryId::new);
-    let change = match request {
+    let changed = match request {
         PinRequest::List => return Ok(list(&pins, opened.diagnostics()).of(opened.report())),
         PinRequest::Add(target) => {
             let added = pins.add(&path, &target, profile.counter());
-            added.map(|new| Change {
-                used: pins.used() + new.tokens,
-                entry_id: new.entry_id,
-                draft: new.draft,
-                text: new.text,
-                tokens: new.tokens,
-                verb: "pinned",
+            added.map(|new| {
+                let used = pins.used() + new.tokens;
+                (
+                    "pinned",
+                    new.entry_id,
+                    new.text,
+                    new.tokens,
+                    used,
+                    new.draft,
+                )
             })
         }
-        PinRequest::Remove(id) => pins.remove(&path, &id).map(|((pin, freed), draft)| Change {
-            used: pins.used().saturating_sub(*freed),
-            text: pin.text.clone(),
-            entry_id: Some(pin.entry_id.clone()),
-            draft,
-            tokens: *freed,
-            verb: "unpinned",
+        PinRequest::Remove(id) => pins.remove(&path, &id).map(|((pin, freed), draft)| {
+            let (id, text) = (Some(pin.entry_id.clone()), pin.text.clone());
+            let used = pins.used().saturating_sub(*freed);
+            ("unpinned", id, text, *freed, used, draft)
         }),
     };
-    let change = match change {
-        Ok(change) => change,
+    let (verb, entry_id, text, size, used, draft) = match changed {
+        Ok(changed) => changed,
         Err(error @ (PinError::Twice(_) | PinError::NotPinned(_))) => {
             let document = document(&pins, opened.diagnostics());
             let nothing = Outcome::nothing_to_do(error.to_string(), document);
             return Ok(nothing.of(opened.report()));
         }
         Err(error @ PinError::Unknown(_)) => {
-            return Err(Error::Usage(format!(
-                "{error}; agent-cli tree lists the ids"
-            )));
+            let text = format!("{error}; agent-cli tree lists the ids");
+            return Err(Error::Usage(text));
         }
         Err(error) => return Err(Error::Usage(error.to_string())),
     };
-    let ids = opened.commit(
-        &destination,
-        std::slice::from_ref(&change.draft),
-        leaf.as_ref(),
-        global.output_filter(),
-    )?;
-    Ok(changed(change, ids.first(), &pins, opened.diagnostics()).of(opened.report()))
-}
-
-fn changed(
-    change: Change,
-    written: Option<&EntryId>,
-    pins: &Pins,
-    diagnostics: &[Diagnostic],
-) -> Outcome {
-    let Change { verb, text, .. } = change;
-    let entry_id = change.entry_id.or_else(|| written.cloned());
+    let drafts = [draft];
+    let ids = opened.commit(&destination, &drafts, leaf.as_ref(), global.output_filter())?;
+    let written = ids.first();
+    let entry_id = entry_id.or_else(|| written.cloned());
     let mut document = json!({
         "entry_id": written,
-        "tokens": change.tokens,
+        "tokens": size,
         "text": text,
-        "used_tokens": change.used,
+        "used_tokens": used,
         "budget_tokens": pins.budget,
-        "diagnostics": diagnostics,
+        "diagnostics": opened.diagnostics(),
     });
     document[verb] = json!(entry_id);
     if written.is_none() {
-        document["drafts"] = json!(draft_documents(&[change.draft]));
+        document["drafts"] = json!(draft_documents(&drafts));
     }
     let name = entry_id.map_or_else(|| "a text".to_owned(), |id| clean(&id));
     let would = if written.is_some() { "" } else { "would be " };
-    let size = counted(change.tokens.0 as usize, "token");
+    let size = counted(size.0 as usize, "token");
     let headline = heading(&format!("{would}{verb}: {name}   {size}"));
     let shown = first_line(&text, SHOWN);
-    let text = format!(
-        "{headline}   text         {shown}\n{}",
-        budget_line(change.used, pins)
-    );
-    Outcome::done(&document, text)
+    let budget = budget_line(used, &pins);
+    let text = format!("{headline}   text         {shown}\n{budget}");
+    Ok(Outcome::done(&document, text).of(opened.report()))
 }
 
-/// Returns the document of the pins of a session.
 fn document(pins: &Pins, diagnostics: &[Diagnostic]) -> Value {
     let rows = pins.pins.iter().map(
         |(pin, tokens)| json!({ "entry_id": pin.entry_id, "tokens": tokens, "text": pin.text }),

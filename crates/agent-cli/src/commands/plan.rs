@@ -15,7 +15,7 @@ use compaction_core::{
 use serde_json::{Value, json};
 use session_model::{SessionContext, SessionPath, build_context};
 
-use crate::commands::order::{self, Order, Passed};
+use crate::commands::order::{Order, Passed};
 use crate::commands::restoring::{self, Found};
 use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
@@ -28,7 +28,7 @@ use session_protocol::settings::SessionCompaction;
 use summarize::ModelReport;
 
 /// Show what a compaction would do, without doing it.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct PlanArgs {
     #[command(flatten)]
     pub session: SessionArgs,
@@ -132,7 +132,6 @@ impl Planning<'_> {
         Ok(plan_by(self.path, self.context, &trigger, &options))
     }
 
-    /// Returns the JSON document of a plan.
     pub(super) fn document(&self, planned: &Planned, found: &Found) -> Result<Value, Error> {
         let (settings, profile) = (self.global.app_settings()?, self.global.profile());
         let place = (self.path, self.context);
@@ -176,7 +175,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     document["passed_over"] = json!(order.passed);
     document["window_is_assumed"] = json!(window.is_assumed);
     planned.refuse_small_window()?;
-    let notes = [found.notes(), order::notes(&order.passed)].concat();
+    let notes = [found.notes(), order.notes()].concat();
     let outcome = match planned {
         Planned::Nothing(reason) | Planned::WindowTooSmall(reason) => {
             Outcome::nothing_to_do(reason, document)
@@ -284,7 +283,6 @@ pub(super) async fn live_document(
     Ok(document)
 }
 
-/// Returns the JSON document of a plan.
 fn document(
     planned: &Planned,
     (path, context): (&SessionPath<'_>, &SessionContext),

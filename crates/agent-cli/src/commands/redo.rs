@@ -57,7 +57,7 @@ pub(super) fn run(args: &RedoArgs, global: &Global) -> Result<Outcome, Error> {
                 .to_owned(),
         ));
     }
-    move_leaf(Direction::Redo, &args.session, &args.output, global)
+    move_leaf(&Direction::Redo, &args.session, &args.output, global)
 }
 
 /// Compacts in the place of the newest compaction.

@@ -170,7 +170,6 @@ impl Found {
         });
     }
 
-    /// Returns what people are told of it.
     pub(super) fn notes(&self) -> Vec<String> {
         let outside = match self.input.outside.len() {
             0 => None,

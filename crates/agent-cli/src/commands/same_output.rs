@@ -3,17 +3,12 @@
 //! A command that runs twice writes the same lines twice, but for ids and times. Then the first file is as good
 //! as a second one, and it is left untouched: no byte is ever replaced.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use serde_json::Value;
 use session_model::EntryId;
 
-use session_store::{Contents, SessionFile};
-
-/// The most bytes that may follow the copied session.
-const LONGEST_END: u64 = 256 * 1024 * 1024;
+use session_store::SessionFile;
 
 /// Says that nothing was written, because `out` holds it.
 pub(super) fn notice(out: &Path) {
@@ -32,52 +27,16 @@ pub(super) fn ids_in(
     ids: &[EntryId],
 ) -> Option<Vec<EntryId>> {
     // A copy of an older version has new ids in the copied part too.
-    if session.version() < 3 || !out.symlink_metadata().is_ok_and(|found| found.is_file()) {
+    if session.version() < 3 || !out.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let contents = session.contents().ok()?;
-    let ends_with_newline = session.decoded.ends_with_newline;
-    let end = end_after(out, contents, ends_with_newline).ok().flatten()?;
-    matched(&end, lines, ids)
-}
-
-/// Returns what follows the copied session in `out`; none where it does not begin with the session.
-fn end_after(
-    out: &Path,
-    contents: Contents,
-    ends_with_newline: bool,
-) -> io::Result<Option<String>> {
-    let mut file = BufReader::new(File::open(out)?);
-    let begins_alike = match contents {
-        Contents::Memory(bytes) => begins_with(&mut file, &bytes[..])?,
-        Contents::File(source, length) => begins_with(&mut file, source.take(length))?,
-        Contents::Empty => true,
-    };
-    if !begins_alike || (!ends_with_newline && !begins_with(&mut file, &b"\n"[..])?) {
-        return Ok(None);
+    let mut copied = session.contents().ok()?.read().ok()?;
+    if !session.decoded.ends_with_newline {
+        copied.push(b'\n');
     }
-    let mut end = String::new();
-    file.take(LONGEST_END).read_to_string(&mut end)?;
-    Ok(Some(end))
-}
-
-/// Returns whether `file` goes on with all of `wanted`, and reads so far.
-fn begins_with(file: &mut impl Read, wanted: impl Read) -> io::Result<bool> {
-    let mut wanted = BufReader::new(wanted);
-    let (mut left, mut right) = (vec![0; 64 * 1024], vec![0; 64 * 1024]);
-    loop {
-        let count = wanted.read(&mut left)?;
-        if count == 0 {
-            return Ok(true);
-        }
-        match file.read_exact(&mut right[..count]) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-            read => read?,
-        }
-        if left[..count] != right[..count] {
-            return Ok(false);
-        }
-    }
+    let bytes = std::fs::read(out).ok()?;
+    let end = std::str::from_utf8(bytes.strip_prefix(&copied[..])?).ok()?;
+    matched(end, lines, ids)
 }
 
 /// Returns the ids that the lines of `end` have in the place of `ids`, when they are the same as `lines` otherwise.

@@ -1,11 +1,14 @@
 //! `servers`: the servers of tools that are configured, what each brings, and what is wrong with it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agent_settings::AppSettings;
+use agent_tools::Workspace;
+use agent_tools::mcp::{Report, ServerEnvironment, Servers, ToolReport, configured};
 use clap::Args;
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
+use session_tools::rights::redactor;
 
 use crate::cancel;
 use crate::commands::Outcome;
@@ -14,11 +17,6 @@ use crate::extensions::secret_variables;
 use crate::models::block_on;
 use crate::options::Global;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, columns, counted, first_line, styled, width};
-use agent_settings::AppSettings;
-use agent_tools::Workspace;
-use agent_tools::mcp::{Report, ServerEnvironment, Servers, Tell, configured};
-use session_tools::rights::redactor;
-use std::path::PathBuf;
 
 /// Start the servers of tools that are configured, list what they bring, and end them.
 #[derive(Debug, Args)]
@@ -27,9 +25,6 @@ pub struct ServersArgs {
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
 }
-
-/// How far names of tools are indented.
-const INDENT: usize = 4;
 
 pub(super) fn run(args: &ServersArgs, global: &Global) -> Result<Outcome, Error> {
     let folder = args.cwd.as_deref().unwrap_or(Path::new("."));
@@ -42,14 +37,15 @@ pub(super) fn run(args: &ServersArgs, global: &Global) -> Result<Outcome, Error>
         return Ok(Outcome::nothing_to_do(reason.to_owned(), document));
     }
     let reports = reports(&settings, &workspace)?;
-    let rows: Vec<Row<'_>> = names.iter().map(|name| Row::of(name, &reports)).collect();
-    let document = json!({ "servers": rows });
-    let text: String = rows.iter().map(Row::text).collect();
-    let failed = rows.iter().filter(|row| row.error.is_some());
-    let failed: Vec<&str> = failed.map(|row| row.name).collect();
-    Ok(match failed.as_slice() {
-        [] => Outcome::done(&document, text),
-        failed => {
+    let report = |name: &str| reports.iter().find(|report| report.name == name);
+    let rows = names.iter().map(|name| document(name, report(name)));
+    let document = json!({ "servers": rows.collect::<Vec<_>>() });
+    let text = names.iter().map(|name| text(name, report(name))).collect();
+    let failed = reports.iter().filter(|report| report.tools.is_err());
+    let failed: Vec<&str> = failed.map(|report| report.name.as_str()).collect();
+    Ok(match failed.is_empty() {
+        true => Outcome::done(&document, text),
+        false => {
             let reason = format!("cannot use {}", failed.join(", "));
             Outcome::failed(reason, &document, text)
         }
@@ -57,18 +53,17 @@ pub(super) fn run(args: &ServersArgs, global: &Global) -> Result<Outcome, Error>
 }
 
 /// Starts the servers that are used, and ends them again.
-fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>, Error> {
+pub(super) fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>, Error> {
     let configs = configured(&settings.mcp_servers);
     let secret_variables = secret_variables(settings)?;
-    let redactor = Arc::new(redactor(&secret_variables, &configs));
     let around = ServerEnvironment {
         workspace: workspace.root().to_owned(),
+        redactor: Arc::new(redactor(&secret_variables, &configs)),
         secret_variables,
-        redactor,
     };
-    let tell: Tell = Arc::new(|_| {});
     let reports = block_on(async {
-        let servers = Servers::start(&configs, &around, &cancel::token(), &tell).await;
+        let token = cancel::token();
+        let servers = Servers::start(&configs, &around, &token, &(Arc::new(|_| {}) as _)).await;
         let reports = servers.reports().to_vec();
         servers.stop().await;
         reports
@@ -77,70 +72,46 @@ fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>,
     Ok(reports)
 }
 
-/// A server of the settings.
-#[derive(Serialize)]
-struct Row<'a> {
-    name: &'a str,
-    /// `off`, `ready` or `failed`.
-    state: &'static str,
-    tools: Vec<ToolRow<'a>>,
-    left_out: &'a [String],
-    error: Option<&'a str>,
+/// Returns the document of a server; without a report where it is switched off.
+fn document(name: &str, report: Option<&Report>) -> Value {
+    let tool = |tool: &ToolReport| json!({ "name": tool.name, "description": tool.description });
+    let tools = report.map(|report| report.tools.as_ref());
+    let found = tools.and_then(Result::ok).into_iter().flatten();
+    json!({
+        "name": name,
+        "state": match tools {
+            None => "off",
+            Some(Ok(_)) => "ready",
+            Some(Err(_)) => "failed",
+        },
+        "tools": found.map(tool).collect::<Vec<_>>(),
+        "left_out": report.map_or(&[][..], |report| &report.left_out),
+        "error": tools.and_then(Result::err),
+    })
 }
 
-#[derive(Serialize)]
-struct ToolRow<'a> {
-    name: &'a str,
-    description: &'a str,
-}
-
-impl<'a> Row<'a> {
-    fn of(name: &'a str, reports: &'a [Report]) -> Self {
-        let report = reports.iter().find(|report| report.name == name);
-        let tools = report.map(|report| report.tools.as_ref());
-        let found = tools.into_iter().flatten().flatten();
-        Self {
-            name,
-            state: match tools {
-                None => "off",
-                Some(Ok(_)) => "ready",
-                Some(Err(_)) => "failed",
-            },
-            tools: found
-                .map(|tool| ToolRow {
-                    name: &tool.name,
-                    description: &tool.description,
-                })
-                .collect(),
-            left_out: report.map_or(&[], |report| &report.left_out),
-            error: tools.and_then(|tools| Some(tools.err()?.as_str())),
+fn text(name: &str, report: Option<&Report>) -> String {
+    let name = styled(BOLD, &clean(name));
+    let (tools, left_out) = match report.map(|report| (&report.tools, &report.left_out)) {
+        None => return format!("{name}  {}\n", styled(DIM, "off")),
+        Some((Err(error), _)) => {
+            return format!("{name}  {}  {}\n", styled(BAD, "failed"), clean(error));
         }
-    }
-
-    fn text(&self) -> String {
-        let name = styled(BOLD, &clean(self.name));
-        let mut text = match (self.state, self.error) {
-            ("off", _) => format!("{name}  {}\n", styled(DIM, "off")),
-            (_, Some(error)) => format!("{name}  {}  {}\n", styled(BAD, "failed"), clean(error)),
-            (_, None) => format!(
-                "{name}  {}\n",
-                styled(GOOD, &counted(self.tools.len(), "tool"))
-            ),
+        Some((Ok(tools), left_out)) => (tools, left_out),
+    };
+    let mut text = format!("{name}  {}\n", styled(GOOD, &counted(tools.len(), "tool")));
+    for tool in tools {
+        let shown = clean(&tool.name);
+        let room = width().saturating_sub(columns(&shown) + 6);
+        let about = match tool.description.trim().is_empty() {
+            true => String::new(),
+            false => styled(DIM, &format!("  {}", first_line(&tool.description, room))),
         };
-        for tool in &self.tools {
-            let shown = clean(tool.name);
-            let room = width().saturating_sub(INDENT + columns(&shown) + 2);
-            let about = styled(DIM, &first_line(tool.description, room));
-            let line = match tool.description.trim().is_empty() {
-                true => shown,
-                false => format!("{shown}  {about}"),
-            };
-            text.push_str(&format!("{:INDENT$}{line}\n", ""));
-        }
-        for left_out in self.left_out {
-            let line = format!("{:INDENT$}left out: {}", "", clean(left_out));
-            text.push_str(&format!("{}\n", styled(DIM, &line)));
-        }
-        text
+        text.push_str(&format!("    {shown}{about}\n"));
     }
+    for left_out in left_out {
+        let line = format!("    left out: {}\n", clean(left_out));
+        text.push_str(&styled(DIM, &line));
+    }
+    text
 }

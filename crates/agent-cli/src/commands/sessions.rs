@@ -149,7 +149,6 @@ fn written((found, glance): &Row) -> Timestamp {
     last.unwrap_or(found.row.modified)
 }
 
-/// Returns whether a session has all these words.
 fn has_words(found: &Found, words: &[String]) -> bool {
     let row = &found.row;
     let texts = [

@@ -197,7 +197,7 @@ impl Host for Program {
         let global = &self.global;
         let folder = self.folder.clone();
         let outcome = match listed {
-            Listed::Hooks => hooks::list::run(global),
+            Listed::Hooks => hooks::list(global),
             Listed::Permissions => approvals::listed(folder, global),
             Listed::Servers => {
                 let cwd = Some(folder);

@@ -112,7 +112,6 @@ fn is_inserted_entry(entry: &Entry) -> bool {
     matches!(&**message, AgentMessage::User(user) if is_inserted(user))
 }
 
-/// Returns the turns and branches for people.
 fn drawn((tree, leaf): (&SessionTree, Leaf), entries: &[Row]) -> String {
     let rows = tree_rows(tree, leaf, &|index| !entries[index.as_usize()].is_inserted);
     let turns = rows.iter().filter(|row| row.rank == Rank::Turn).count();

@@ -3,7 +3,7 @@
 use clap::Args;
 use compaction_core::{leaf_move, measure};
 use serde_json::json;
-use session_model::{EntryId, Leaf, build_context};
+use session_model::{EntryId, Leaf, SessionPath, build_context};
 
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
@@ -24,7 +24,6 @@ pub struct UndoArgs {
 }
 
 /// Which way the leaf moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     /// To before what is undone.
     Undo(Whose),
@@ -46,12 +45,39 @@ struct Step {
 
 pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
     let whose = if args.any { Whose::Any } else { Whose::Ours };
-    move_leaf(Direction::Undo(whose), &args.session, &args.output, global)
+    move_leaf(&Direction::Undo(whose), &args.session, &args.output, global)
+}
+
+fn step(path: &SessionPath<'_>, direction: &Direction) -> Result<Result<Step, String>, Error> {
+    let id_at = |place: usize| EntryId::new(path.tree().id(path.entries()[place]));
+    Ok(match direction {
+        Direction::Undo(whose) => match undoable(path, *whose, "give --any") {
+            Err(error @ NoUndo::NotOurs { .. }) => return Err(Error::Usage(error.to_string())),
+            Err(error) => Err(error.to_string()),
+            Ok(found) => Ok(Step {
+                of: id_at(found.place),
+                kind: found.kind,
+                is_ours: Some(found.is_ours),
+                to: found.back_to,
+                left_behind: (found.place + 1..path.entries().len()).map(id_at).collect(),
+            }),
+        },
+        Direction::Redo => match newest_redoable(path) {
+            Err(error) => Err(error.to_string()),
+            Ok(found) => Ok(Step {
+                of: found.redone,
+                kind: found.kind,
+                is_ours: None,
+                to: found.forward_to,
+                left_behind: Vec::new(),
+            }),
+        },
+    })
 }
 
 /// Undoes or redoes the newest step.
 pub(super) fn move_leaf(
-    direction: Direction,
+    direction: &Direction,
     session: &SessionArgs,
     output: &OutputArgs,
     global: &Global,
@@ -65,31 +91,7 @@ pub(super) fn move_leaf(
     let profile = global.profile();
     let tree = opened.tree();
     let path = tree.path(session.leaf(tree)?);
-    let id_at = |place: usize| EntryId::new(tree.id(path.entries()[place]));
-    let found = match direction {
-        Direction::Undo(whose) => match undoable(&path, whose, "give --any") {
-            Err(error @ NoUndo::NotOurs { .. }) => return Err(Error::Usage(error.to_string())),
-            found => found
-                .map(|found| Step {
-                    of: id_at(found.place),
-                    kind: found.kind,
-                    is_ours: Some(found.is_ours),
-                    to: found.back_to,
-                    left_behind: (found.place + 1..path.entries().len()).map(id_at).collect(),
-                })
-                .map_err(|error| error.to_string()),
-        },
-        Direction::Redo => newest_redoable(&path)
-            .map(|found| Step {
-                of: found.redone,
-                kind: found.kind,
-                is_ours: None,
-                to: found.forward_to,
-                left_behind: Vec::new(),
-            })
-            .map_err(|error| error.to_string()),
-    };
-    let step = match found {
+    let step = match step(&path, direction)? {
         Ok(step) => step,
         Err(reason) => {
             let document = json!({ "diagnostics": opened.diagnostics() });

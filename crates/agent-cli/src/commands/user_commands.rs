@@ -103,7 +103,6 @@ fn skill(line: &str) -> Option<UserCommand> {
     })
 }
 
-/// Returns whether a command can have this name.
 fn is_name(name: &str) -> bool {
     let mut letters = name.chars();
     !name.is_empty() && letters.all(|letter| letter.is_ascii_alphanumeric() || letter == '-')

@@ -1,15 +1,12 @@
 //! The card of a compaction: before and after, what was kept, how to undo it.
 
-use compaction_core::{AppliedCompaction, CompactionPlan, Disposition, TokenCount, prose_of};
+use compaction_core::{AppliedCompaction, CompactionPlan, prose_of};
 use session_model::{EntryId, SessionContext};
 
-use crate::ui::bar::Window;
-use crate::ui::bar::{self, Bar, Category, Shares};
-use crate::ui::plan::shares;
+use crate::ui::bar::{self, Bar, Category, Shares, Window};
+use crate::ui::plan::{content_rows, entry_rows, shares};
 use crate::ui::writing::{account, author};
-use crate::ui::{
-    BOLD, DIM, GOOD, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
-};
+use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, rule, styled, tokens, width};
 use session_text::your_messages;
 use summarize::ModelReport;
 
@@ -29,7 +26,6 @@ pub struct CardFacts<'a> {
     pub unreadable: Option<String>,
 }
 
-/// Returns the card.
 pub fn card(
     plan: &CompactionPlan,
     context: &SessionContext,
@@ -93,61 +89,13 @@ fn facts_lines(
         author(facts.report),
         facts.seconds
     );
-    let count = |fate| plan.ids(fate).count();
-    let kept = plan.entries.iter();
-    let kept = kept.filter(|entry| entry.disposition == Disposition::Kept);
-    let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
     let mut out = format!("{}\n", styled(GOOD, &rule(&title, width)));
     let mut row = |name: &str, text: String| out.push_str(&crate::ui::row("   ", name, &text));
-    if let Some(first) = plan.first_kept() {
-        row(
-            "kept",
-            format!(
-                "{} verbatim ({}), from {}",
-                counted(count(Disposition::Kept), "entry"),
-                tokens(kept),
-                clean(first)
-            ),
-        );
-    }
-    if count(Disposition::Pruned) > 0 {
-        row(
-            "elided",
-            format!(
-                "{} that did not fit",
-                counted(count(Disposition::Pruned), "entry")
-            ),
-        );
-    }
-    let prefix = match count(Disposition::TurnPrefix) {
-        0 => String::new(),
-        entries => format!(" + {entries} of the turn in progress"),
-    };
     let summary = plan.profile.counter().text(&applied.summary);
-    row(
-        "summarized",
-        format!(
-            "{}{prefix} into {} tokens",
-            counted(count(Disposition::Summarized), "entry"),
-            tokens(summary)
-        ),
-    );
-    for note in facts.notes {
-        row("note", clean(note));
-    }
-    for (name, text) in ledger::rows(&applied.ledger) {
+    let notes = facts.notes.iter().map(|note| ("note", clean(note)));
+    let rows = entry_rows(plan, &format!(" into {} tokens", tokens(summary))).into_iter();
+    for (name, text) in rows.chain(notes).chain(content_rows(plan, &applied.ledger)) {
         row(name, text);
-    }
-    row(
-        "files",
-        format!(
-            "{} changed, {} read, all named",
-            plan.files.modified_files().len(),
-            plan.files.read_files().len()
-        ),
-    );
-    for (label, text) in plan.restored.iter().flat_map(restored::lines) {
-        row(label, text);
     }
     if let Some(account) = account(facts.report) {
         row("model", account);
@@ -189,7 +137,6 @@ fn facts_lines(
 /// How many lines of each section of the summary the card shows.
 const SHOWN_LINES: usize = 4;
 
-/// Returns the beginning of each section of the summary.
 fn summary_lines(applied: &AppliedCompaction, width: usize) -> String {
     let mut out = format!("\n{}\n", styled(BOLD, &rule("summary", width)));
     let text = prose_of(&applied.summary);

@@ -6,7 +6,6 @@ pub mod edits;
 pub mod ledger;
 pub mod plan;
 pub mod progress;
-pub mod restored;
 pub mod size;
 pub mod writing;
 
@@ -34,17 +33,14 @@ pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Returns a line in the style of headings.
 pub fn heading(text: &str) -> String {
     format!("{}\n", styled(BOLD, text))
 }
 
-/// Returns the word that opens an error message.
 pub fn error_label() -> String {
     styled(BAD, "error")
 }
 
-/// Returns the word that opens a diagnostic.
 pub fn severity_label(severity: Severity) -> String {
     match severity {
         Severity::Note => styled(DIM, "note   "),

@@ -1,17 +1,13 @@
-//! The preview of a compaction: what stays, what is summarized, what is asked.
+//! The preview of a compaction, and what it has in common with the card: what stays, what is summarized, what comes back.
 
 use compaction_core::{
-    AppliedCompaction, ApplyError, CompactionPlan, Disposition, RequestKind, SummaryRequest,
-    TokenCount,
+    AppliedCompaction, ApplyError, CompactionPlan, Disposition, SummaryRequest, TokenCount,
 };
-use session_model::{SessionContext, without_private};
-use session_text::your_messages;
+use session_model::SessionContext;
+use session_text::{restored_in_words, your_messages};
 
-use crate::ui::bar::Window;
-use crate::ui::bar::{self, Bar, Category, Shares};
-use crate::ui::{
-    BOLD, DIM, clean, counted, first_line, ledger, restored, row, rule, styled, tokens, width,
-};
+use crate::ui::bar::{self, Bar, Category, Shares, Window};
+use crate::ui::{BOLD, DIM, clean, counted, ledger, row, rule, styled, tokens, width};
 
 /// Returns the shares of what goes and of what stays.
 pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Shares) {
@@ -37,7 +33,56 @@ pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Share
     (goes, stays)
 }
 
-/// Returns the preview of a compaction.
+/// A name, and the text next to it.
+type Row = (&'static str, String);
+
+/// Returns what becomes of the entries; `size` says how large the summary is or what it is of.
+pub fn entry_rows(plan: &CompactionPlan, size: &str) -> Vec<Row> {
+    let count = |fate| plan.ids(fate).count();
+    let mut rows = Vec::new();
+    if let Some(first) = plan.first_kept() {
+        let kept = counted(count(Disposition::Kept), "entry");
+        let size = tokens(size_of(plan, Disposition::Kept));
+        rows.push((
+            "kept",
+            format!("{kept} verbatim ({size}), from {}", clean(first)),
+        ));
+    }
+    if count(Disposition::Pruned) > 0 {
+        let elided = counted(count(Disposition::Pruned), "entry");
+        rows.push(("elided", format!("{elided} that did not fit")));
+    }
+    let prefix = match count(Disposition::TurnPrefix) {
+        0 => String::new(),
+        entries => format!(" + {entries} of the turn in progress"),
+    };
+    let summarized = counted(count(Disposition::Summarized), "entry");
+    rows.push(("summarized", format!("{summarized}{prefix}{size}")));
+    rows
+}
+
+/// Returns what is in the context besides entries: the ledger, names of files, and what comes back.
+pub fn content_rows(plan: &CompactionPlan, ledger: &compaction_core::LedgerBlock) -> Vec<Row> {
+    let mut rows: Vec<Row> = ledger::rows(ledger).collect();
+    let (changed, read) = (plan.files.modified_files(), plan.files.read_files());
+    let files = format!("{} changed, {} read, all named", changed.len(), read.len());
+    rows.push(("files", files));
+    rows.extend(plan.restored.iter().map(|restored| {
+        let text = match &restored.failed {
+            Some(failed) => format!("nothing: {}", clean(failed)),
+            None => restored_in_words(restored).replacen("brought back: ", "", 1),
+        };
+        ("restored", text)
+    }));
+    rows
+}
+
+fn size_of(plan: &CompactionPlan, fate: Disposition) -> TokenCount {
+    let entries = plan.entries.iter();
+    let of_fate = entries.filter(|entry| entry.disposition == fate);
+    of_fate.map(|entry| entry.tokens).sum()
+}
+
 pub fn compaction_text(
     plan: &CompactionPlan,
     context: &SessionContext,
@@ -46,6 +91,7 @@ pub fn compaction_text(
     notes: &[String],
 ) -> String {
     let width = width();
+    let counter = plan.profile.counter();
     let (goes, stays) = shares(plan, context);
     let bar = Bar {
         window: window.tokens,
@@ -58,174 +104,51 @@ pub fn compaction_text(
     if let Some(threshold) = &plan.threshold {
         out.push_str(&styled(DIM, &format!("trigger: {}\n", threshold.explain)));
     }
-    out.push('\n');
+    let hash = plan.hash();
     let title = format!(
         "preview {}: nothing has changed yet",
-        plan.hash().as_str().get(..8).unwrap_or_default()
+        hash.as_str().get(..8).unwrap_or_default()
     );
-    out.push_str(&styled(BOLD, &rule(&title, width)));
-    out.push('\n');
-    out.push_str(&fates(plan, context));
-    for note in notes {
-        out.push_str(&row("  ", "note", &clean(note)));
-    }
+    out.push_str(&format!("\n{}\n", styled(BOLD, &rule(&title, width))));
+    let summarized =
+        size_of(plan, Disposition::Summarized) + size_of(plan, Disposition::TurnPrefix);
+    let mut rows = entry_rows(plan, &format!(" ({})", tokens(summarized)));
+    rows.extend(content_rows(plan, &plan.ledger));
+    rows.extend(notes.iter().map(|note| ("note", clean(note))));
     match extractive {
         Ok(applied) => {
-            let summary = plan.profile.counter().text(&applied.summary);
-            let text = format!(
-                "{} tokens; {} in context after",
-                tokens(summary),
-                tokens(applied.tokens_after)
+            let summary = tokens(counter.text(&applied.summary));
+            let after = tokens(applied.tokens_after);
+            rows.push((
+                "extractive",
+                format!("{summary} tokens; {after} in context after"),
+            ));
+            rows.extend(
+                applied
+                    .loss
+                    .as_ref()
+                    .and_then(your_messages)
+                    .map(|left| ("messages", left)),
             );
-            out.push_str(&row("  ", "extractive", &text));
-            if let Some(left) = applied.loss.as_ref().and_then(your_messages) {
-                out.push_str(&row("  ", "messages", &left));
-            }
         }
-        Err(refused) => out.push_str(&row("  ", "extractive", &format!("none: {refused}"))),
+        Err(refused) => rows.push(("extractive", format!("none: {refused}"))),
     }
-    out.push_str(&requests(plan));
-    out
-}
-
-/// Returns the lines that say what stays and what is summarized.
-fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
-    let width = width();
-    let of = |fate: Disposition| {
-        let entries = plan
-            .entries
-            .iter()
-            .filter(move |entry| entry.disposition == fate);
-        let count = entries.clone().count();
-        let sum: TokenCount = entries.map(|entry| entry.tokens).sum();
-        (count, sum)
-    };
-    let mut out = String::new();
-    let mut entries = |name: &str, (count, sum): (usize, TokenCount), note: String| {
-        if count > 0 {
-            let figures = format!("{:>12} {:>8}", counted(count, "entry"), tokens(sum));
-            let line = format!("  {name:<12}{figures}   {note}");
-            out.push_str(&format!("{}\n", line.trim_end()));
-        }
-    };
-    // Strategies that keep nothing verbatim have no such place.
-    let kept_from = plan.first_kept().map(|first| {
-        let text = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
-        format!("verbatim, from {} {text}", clean(first))
-    });
-    entries("keep", of(Disposition::Kept), kept_from.unwrap_or_default());
-    entries(
-        "elide",
-        of(Disposition::Pruned),
-        "too large for what is kept".to_owned(),
-    );
-    entries("summarize", of(Disposition::Summarized), String::new());
-    let turn = plan.turn_start().map(|id| {
-        let place = plan.entries.iter().position(|entry| entry.entry_id == *id);
-        let text = place.map(|place| first_text(context, place, width.saturating_sub(60)));
-        format!(
-            "beginning of turn {} {}",
-            clean(id),
-            text.unwrap_or_default()
-        )
-    });
-    entries(
-        "summarize",
-        of(Disposition::TurnPrefix),
-        turn.unwrap_or_default(),
-    );
-    entries(
-        "update",
-        of(Disposition::PreviousSummary),
-        "the summary of the compaction before".to_owned(),
-    );
-    let (read, modified) = (
-        plan.files.read_files().len(),
-        plan.files.modified_files().len(),
-    );
-    if read + modified > 0 {
-        let names = format!("{modified} changed, {read} only read; all named in the entry");
-        out.push_str(&row("  ", "files", &names));
-    }
-    for (label, text) in plan.restored.iter().flat_map(restored::lines) {
-        let label = match label {
-            restored::BACK => "bring back",
-            other => other,
-        };
-        out.push_str(&row("  ", label, &text));
-    }
-    for (name, text) in ledger::rows(&plan.ledger) {
-        out.push_str(&row("  ", name, &text));
-    }
-    let pinned = plan.entries.iter().filter(|entry| entry.pinned).count();
-    if pinned > 0 {
-        let pins = counted(pinned, "pin");
-        let text = format!("{pins} among what is summarized, kept verbatim");
-        out.push_str(&row("  ", "pinned", &text));
-    }
-    let kept = &plan.keep;
-    if kept.effective != kept.asked {
-        let text = format!(
-            "asked {}, effective {} (half the trigger, measured usage), kept {}",
-            tokens(kept.asked),
-            tokens(kept.effective),
-            tokens(kept.kept)
-        );
-        out.push_str(&row("  ", "recent", &text));
-    }
-    out
-}
-
-fn first_text(context: &SessionContext, place: usize, width: usize) -> String {
-    let messages = context.entries[place..].iter();
-    let mut messages = messages.flat_map(|projected| &projected.messages);
-    let text = messages
-        .next()
-        .map(|message| without_private(&message.display_text()).into_owned());
-    let line = first_line(&text.unwrap_or_default(), width.max(16));
-    format!("\"{line}\"")
-}
-
-/// How many requests people are shown.
-const SHOWN_REQUESTS: usize = 8;
-
-/// Returns the lines that say what a model would be asked.
-fn requests(plan: &CompactionPlan) -> String {
-    let counter = plan.profile.counter();
-    let mut out = String::new();
     let requests = plan.requests();
     let size = |request: &SummaryRequest| {
         counter.text(&request.prompt(None)) + counter.text(&request.system)
     };
-    for request in requests.iter().take(SHOWN_REQUESTS) {
-        let name = match request.kind {
-            RequestKind::History => "history",
-            RequestKind::TurnPrefix => "turn prefix",
-            RequestKind::Short => "short",
-            RequestKind::Branch => "branch",
-            RequestKind::Handoff => "handoff",
-            RequestKind::Snapshot => "snapshot",
-        };
-        let part = match request.parts {
-            1 => String::new(),
-            parts => format!(" (part {} of {parts})", request.part),
-        };
+    if !requests.is_empty() {
+        let asked: TokenCount = requests.iter().map(size).sum();
+        let answered: TokenCount = requests.iter().map(|request| request.max_output).sum();
+        let count = counted(requests.len(), "request");
         let text = format!(
-            "{name}{part}: {} tokens in, at most {} out",
-            tokens(size(request)),
-            tokens(request.max_output)
+            "{count}: {} tokens in, at most {} out",
+            tokens(asked),
+            tokens(answered)
         );
-        out.push_str(&row("  ", "request", &text));
+        rows.push(("to a model", text));
     }
-    if requests.len() > SHOWN_REQUESTS {
-        let all: TokenCount = requests.iter().map(size).sum();
-        let text = format!(
-            "... {} in all, {} tokens in; --json lists them",
-            requests.len(),
-            tokens(all)
-        );
-        out.push_str(&row("  ", "requests", &text));
-    }
+    out.extend(rows.iter().map(|(name, text)| row("  ", name, text)));
     out.push_str(&styled(
         DIM,
         "  without a model the extractive summary is used: no network, no cost\n",

@@ -281,7 +281,6 @@ fn unknown_setting() {
         vec!["migrate", "s.jsonl", "--in-place"],
         vec!["models"],
         vec!["config", "show"],
-        vec!["config", "explain"],
         vec!["completions", "bash"],
     ] {
         let arguments = [&arguments[..], &["--set", key]].concat();
@@ -303,8 +302,8 @@ fn settings_of_providers_and_models() {
     assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
     assert_snapshot!(set("providers.lab.baseUrl=10.0.0.2"), @r#"error: settings (--set): providers.lab.baseUrl: is "10.0.0.2" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
     assert_snapshot!(set("models.openai/gpt-9.window=0"), @"error: settings (--set): models.openai/gpt-9.window is 0, but must be a whole number, at least 1");
-    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is no setting; models.openai/gpt-6 has adaptiveThinking, extraBody, extraHeaders, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; a name with dots stands in double quotes");
-    assert_snapshot!(set("models.\"openai/gpt-6.2-sol.window=9"), @r#"error: --set models."openai/gpt-6.2-sol.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
+    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is no setting; models.openai/gpt-6 has adaptiveThinking, extraBody, extraHeaders, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; put a name with dots in double quotes");
+    assert_snapshot!(set("models.\"openai/gpt-6.2-sol.window=9"), @r#"error: --set models."openai/gpt-6.2-sol.window: put a name with dots in double quotes, as in models."a/b-1.0".window"#);
     assert_snapshot!(set("models.openai/gpt-9.prices=[{}]"), @"error: settings (--set): models.openai/gpt-9.prices[0] needs input");
 }
 
@@ -889,9 +888,9 @@ fn settings_come_through_a_pipe_and_waiting_for_it_can_be_cancelled() {
     let made = Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo runs").success());
     let settings = pipe.display().to_string();
-    let explain = [
+    let show = [
         "config",
-        "explain",
+        "show",
         "compaction.keepRecentTokens",
         "--settings",
         &settings,
@@ -899,10 +898,10 @@ fn settings_come_through_a_pipe_and_waiting_for_it_can_be_cancelled() {
     let writer = std::thread::spawn(move || {
         std::fs::write(pipe, r#"{"compaction": {"keepRecentTokens": 123}}"#)
     });
-    let explained = env.json(&explain);
+    let shown = env.json(&show);
     writer.join().expect("ended").expect("written");
-    assert_eq!(explained["value"], 123, "{explained}");
-    let output = interrupted(&env, &explain, 0);
+    assert_eq!(shown["settings"][0]["value"], 123, "{shown}");
+    let output = interrupted(&env, &show, 0);
     assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
 }
 

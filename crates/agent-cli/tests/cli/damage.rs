@@ -381,7 +381,7 @@ fn sample_with_damage(env: &TestEnv) {
 }
 
 /// Commands that read a session, each with its arguments.
-pub const READERS: [&[&str]; 19] = [
+pub const READERS: [&[&str]; 18] = [
     &["inspect", "s.jsonl"],
     &["context", "s.jsonl"],
     &["plan", "s.jsonl"],
@@ -391,7 +391,6 @@ pub const READERS: [&[&str]; 19] = [
     &["recall", "s.jsonl", "e9"],
     &["files", "s.jsonl"],
     &["loss", "s.jsonl"],
-    &["summaries", "s.jsonl"],
     &[
         "compare",
         "s.jsonl",

@@ -48,7 +48,6 @@ fn every_reading_command_takes_sessions_of_other_programs() {
             &["context", session],
             &["loss", session],
             &["recall", session, "question"],
-            &["summaries", session],
             &["doctor", session],
         ] {
             let output = env.run(command);

@@ -100,7 +100,7 @@ fn done() {
         vec!["pin", "s.jsonl", "--text", "keep this", "--in-place"],
         vec!["pin", "s.jsonl", "e2", "--dry-run"],
         vec!["pin", "s.jsonl", "--list"],
-        vec!["migrate", "old.jsonl", "--in-place"],
+        vec!["migrate", "old.jsonl", "--out", "new.jsonl"],
         vec!["doctor", "s.jsonl"],
         vec!["models"],
         vec!["sessions", "list", "--session-dir", "none"],

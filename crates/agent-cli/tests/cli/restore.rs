@@ -109,10 +109,10 @@ fn what_is_shown_says_what_comes_back() {
         line.map_or("none".to_owned(), |line| line.trim().to_owned())
     };
     let card = compact(&env, &["--dry-run"]);
-    assert_snapshot!(line(card.clone(), "restored"), @"restored    nothing: no files or images were found");
+    assert_snapshot!(line(card.clone(), "restored"), @"restored    nothing");
     assert_snapshot!(line(card, "note"), @"none");
     let plan = at_home(&env, &[&["plan", "s.jsonl"], &RESTORE[..]].concat());
-    assert_snapshot!(line(plan, "bring back"), @"bring back  nothing: no files or images were found");
+    assert_snapshot!(line(plan, "restored"), @"restored    nothing");
     let compared = env.run(&["compare", "s.jsonl", "--strategies", "restore,extractive"]);
     assert_snapshot!(line(compared, "restore"), @"restore           extractive");
 }
@@ -186,10 +186,10 @@ fn options_that_go_with_nothing_are_refused() {
         output.stderr
     };
     let plan = ["plan", "s.jsonl"];
-    assert_snapshot!(said(&[&plan[..], &["--workspace", "work"]].concat()), @"error: --workspace is where --strategy restore reads files; leave it out");
+    assert_snapshot!(said(&[&plan[..], &["--workspace", "work"]].concat()), @"error: --workspace is where the strategy restore reads files; leave it out");
     assert_snapshot!(said(&[&plan[..], &RESTORE, &["--workspace", "nowhere"]].concat()), @"error: --workspace: cannot open nowhere: No such file or directory (os error 2)");
     assert_snapshot!(said(&[&plan[..], &RESTORE, &["--profile", "pi"]].concat()), @"error: pi has no strategy restore; leave out --profile pi");
-    assert_snapshot!(said(&["compare", "s.jsonl", "--strategies", "extractive", "--workspace", "work"]), @"error: --workspace is where the strategy restore reads files; add it to --strategies");
+    assert_snapshot!(said(&["compare", "s.jsonl", "--strategies", "extractive", "--workspace", "work"]), @"error: --workspace is where the strategy restore reads files; leave it out");
 }
 
 #[test]

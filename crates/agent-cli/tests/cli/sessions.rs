@@ -272,7 +272,6 @@ fn every_reading_command_takes_names_of_sessions() {
             &["plan", name],
             &["loss", name],
             &["recall", name, "question"],
-            &["summaries", name],
             &["doctor", name],
             &["compare", name],
             &["files", name],

@@ -24,12 +24,11 @@ const QUOTING: [(&str, &str); 10] = [
 ];
 
 /// The others: they show what the model sees, counts or ids, name no session, or run one.
-const OTHERS: [&str; 25] = [
+const OTHERS: [&str; 24] = [
     "inspect",
     "context",
     "plan",
     "files",
-    "summaries",
     "compare",
     "rpc",
     "acp",

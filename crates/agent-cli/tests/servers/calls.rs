@@ -265,7 +265,7 @@ fn slow() {
         let servers = harness.start(&[config]).await;
         assert_eq!(
             harness.bad(&servers, "s__slow", json!({})).await,
-            "s__slow: no answer within 0.02 seconds (mcpServers.s.callTimeoutSeconds); it was told to stop"
+            "s__slow: no answer within 0.02 seconds (mcpServers.s.callTimeoutSeconds); it was cancelled"
         );
         assert_eq!(marks.next().await.as_deref(), Some("slow"));
         assert_eq!(marks.next().await.as_deref(), Some("cancelled"));
@@ -361,7 +361,7 @@ fn approvals() {
         };
         assert_eq!(
             said(&[("bash", Policy::Allow)]).await,
-            "s__echo has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies"
+            "s__echo needs approval and no user can be asked; the user can allow it for a run, or for good in tools.policies"
         );
         assert_eq!(said(&[("s__echo", Policy::Allow)]).await, "hi");
         assert_eq!(said(&[("s__*", Policy::Allow)]).await, "hi");

@@ -124,7 +124,7 @@ fn allowed() {
         "test__echo",
         &json!({ "text": "hi" }),
     );
-    let refused = "test__echo has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies";
+    let refused = "test__echo needs approval and no user can be asked; the user can allow it for a run, or for good in tools.policies";
     assert_eq!(home.called(&[]), refused);
     assert_eq!(home.called(&["--allow", "bash"]), refused);
     assert_eq!(home.called(&["--allow", "test__echo"]), "hi");

@@ -88,7 +88,7 @@ impl AgentSession {
             ([], _) => return,
             (_, true) => "run only when you allow them",
             (_, false) => {
-                "are not run, because nobody can be asked; those of a tool that is allowed by name for this run are"
+                "are not run, because no user can be asked; those of a tool that is allowed by name for this run are"
             }
         };
         let names = names.join(", ");

@@ -169,16 +169,16 @@ impl Approvals {
             (Policy::Allow, _) | (Policy::Ask, Some(RuleDecision::Allowed)) => return Ok(()),
             (Policy::Ask, None) if !self.can_ask() && untrusted => {
                 return Err(ToolOutput::error(
-                    "not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted",
+                    "not run: the session was opened from a file that ends in this call, and no user could be asked; call again what is still needed",
                 ));
             }
             (Policy::Ask, None) if !self.can_ask() => {
                 return Err(ToolOutput::error(match fault {
                     Some(fault) => format!(
-                        "whether the user denies this cannot be looked up and nobody can be asked; ask the user to mend the file or to move it away: {fault}"
+                        "the rules of the project cannot be read and no user can be asked; ask the user to fix the file or move it away: {fault}"
                     ),
                     None => format!(
-                        "{tool} has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies"
+                        "{tool} needs approval and no user can be asked; the user can allow it for a run, or for good in tools.policies"
                     ),
                 }));
             }
@@ -218,10 +218,10 @@ impl Approvals {
             | (Policy::Allow, None, None) => None,
             // As for a call: what the user denies for good is not known.
             (Policy::Ask | Policy::Allow, Some(RuleDecision::Allowed) | None, Some(_)) => {
-                Some("the rules of the project cannot be read; mend the file of approvals")
+                Some("the rules of the project cannot be read; fix the file of approvals")
             }
             (Policy::Ask, None, None) => {
-                Some("has to be allowed, and nobody is asked; allow read for it")
+                Some("needs approval, and no user is asked; allow read for it")
             }
         }
     }

@@ -175,7 +175,7 @@ impl ApprovalStore {
             .and_then(|opened| opened.take(LARGEST).read_to_string(&mut text))
             .map_err(|error| self.fault("read", &error))?;
         let contents: Contents = serde_json::from_str(&text).map_err(|error| {
-            format!("{file} cannot be understood ({error}); mend it or move it away to have answers remembered")
+            format!("{file} cannot be understood ({error}); fix it or move it away to have answers remembered")
         })?;
         match contents.version {
             VERSION => Ok(contents),

@@ -428,7 +428,7 @@ async fn answers_for_good_hold_in_the_next_session() {
     // A remembered answer needs no client.
     let alone = Approvals::new(BTreeMap::new(), false).remembering(Ok(memory.clone()));
     assert_eq!(decided(&alone, "d", "make").await, "may run");
-    assert_snapshot!(decided(&alone, "d", "make x").await, @"bash has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies");
+    assert_snapshot!(decided(&alone, "d", "make x").await, @"bash needs approval and no user can be asked; the user can allow it for a run, or for good in tools.policies");
 }
 
 #[tokio::test]

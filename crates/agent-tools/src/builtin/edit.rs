@@ -77,7 +77,7 @@ impl Arguments {
 /// The tool.
 pub(super) const EDIT: FileTool<Arguments> = FileTool {
     name: "edit",
-    description: "Replaces pieces of a file. Each old_text must stand in the file exactly so, and once; when one \
+    description: "Replaces pieces of a file. Each old_text must occur in the file exactly once; when one \
          of them does not, nothing is changed. Returns what changed as a diff.",
     meta: ToolMeta {
         kind: ToolKind::Edit,
@@ -154,7 +154,7 @@ impl Original {
         replace(&self.place, edited.as_bytes(), &target, commit, || {
             let same = self.is_unchanged()?;
             same.then_some(())
-                .ok_or_else(|| "somebody else changed it meanwhile; read it again".to_owned())
+                .ok_or_else(|| "another program changed it meanwhile; read it again".to_owned())
         })
     }
 

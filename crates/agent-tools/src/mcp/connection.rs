@@ -103,7 +103,7 @@ impl Link {
                 None => one_line(&error.to_string(), SAID_CHARS),
             },
             Err(_) => format!(
-                "no answer within {} seconds (mcpServers.{}.callTimeoutSeconds); it was told to stop{}",
+                "no answer within {} seconds (mcpServers.{}.callTimeoutSeconds); it was cancelled{}",
                 self.call_timeout.as_secs_f64(),
                 self.server,
                 self.redactor.clean(&noise(&self.findings))

@@ -1,6 +1,5 @@
 //! `config`: the settings in force, where each comes from, and what there is to set.
 
-mod explain;
 mod set;
 mod show;
 
@@ -8,7 +7,6 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
-use crate::commands::config::explain::ConfigExplainArgs;
 use crate::commands::config::set::ConfigSetArgs;
 use crate::commands::config::show::ConfigShowArgs;
 use crate::error::Error;
@@ -29,7 +27,7 @@ impl ConfigArgs {
     pub const fn needs_no_settings(&self) -> bool {
         match self.command {
             ConfigCommand::Path | ConfigCommand::Schema => true,
-            ConfigCommand::Show(_) | ConfigCommand::Explain(_) | ConfigCommand::Set(_) => false,
+            ConfigCommand::Show(_) | ConfigCommand::Set(_) => false,
         }
     }
 }
@@ -37,29 +35,26 @@ impl ConfigArgs {
 /// What `config` shows.
 #[derive(Debug, Subcommand)]
 pub enum ConfigCommand {
-    /// Show the values in force, and where each comes from.
+    /// Show the values in force, and where each comes from; of one setting also what it means and may be.
     Show(ConfigShowArgs),
     /// List the files that settings are read from, and whether they are there.
     Path,
     /// Print the JSON Schema of settings.json, for editors.
     Schema,
-    /// Say what a setting means, what it may be, what it is and why; without KEY list all.
-    Explain(ConfigExplainArgs),
     /// Write a setting into the user's file, which stays as it is otherwise.
     Set(ConfigSetArgs),
 }
 
 #[cfg(feature = "tui")]
-pub(super) use explain::meanings;
-#[cfg(feature = "tui")]
 pub(super) use set::save;
+#[cfg(feature = "tui")]
+pub(super) use show::meanings;
 
 pub(super) fn run(args: &ConfigArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {
         ConfigCommand::Show(args) => show::run(args, global),
         ConfigCommand::Path => paths(global),
         ConfigCommand::Schema => Ok(Outcome::done(&schema(), schema_text())),
-        ConfigCommand::Explain(args) => explain::run(args, global),
         ConfigCommand::Set(args) => set::run(args, global),
     }
 }
@@ -94,7 +89,7 @@ fn file_line(file: &SettingsFile) -> String {
 fn named(key: &str) -> Result<KeyPath, Error> {
     let path = KeyPath::parse(key).ok_or_else(|| {
         Error::Usage(format!(
-            "{key}: a name with dots stands in double quotes as a whole: models.\"a/b-1.0\".window"
+            "{key}: put a name with dots in double quotes, as in models.\"a/b-1.0\".window"
         ))
     })?;
     match keys_of(&path).is_empty() {

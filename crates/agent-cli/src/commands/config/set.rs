@@ -14,7 +14,7 @@ use agent_settings::{Layer, Sources, load_layers};
 /// Arguments of `config set`.
 #[derive(Debug, Args)]
 pub struct ConfigSetArgs {
-    /// The setting; config explain lists them.
+    /// The setting; config show lists them.
     pub key: String,
     /// Its value: JSON, or a bare word. null removes it from the file.
     #[arg(allow_hyphen_values = true)]

@@ -7,8 +7,8 @@ use super::{named, value_text, visible};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
-use crate::ui::{DIM, clean, columns, first_line, padded, styled};
-use agent_settings::{KeyPath, Layer, Loaded, Origin, values};
+use crate::ui::{DIM, clean, columns, first_line, padded, row, styled};
+use agent_settings::{KeyPath, Layer, Loaded, Origin, keys_of, values};
 
 /// Arguments of `config show`.
 #[derive(Debug, Args)]
@@ -24,10 +24,10 @@ pub struct ConfigShowArgs {
 const VALUES: usize = 32;
 
 /// A setting and its value.
-pub(super) struct Row {
-    pub path: KeyPath,
-    pub value: Value,
-    pub origin: Origin,
+struct Row {
+    path: KeyPath,
+    value: Value,
+    origin: Origin,
 }
 
 pub(super) fn run(args: &ConfigShowArgs, global: &Global) -> Result<Outcome, Error> {
@@ -40,19 +40,53 @@ pub(super) fn run(args: &ConfigShowArgs, global: &Global) -> Result<Outcome, Err
     if args.changed {
         rows.retain(|row| row.origin.layer != Layer::Default);
     }
-    let document = json!({ "settings": rows.iter().map(Row::json).collect::<Vec<_>>() });
-    if rows.is_empty() {
-        let reason = match args.changed {
-            true => "no setting differs from what is built in".to_owned(),
-            false => format!("{meant} is not set"),
-        };
+    let mut document = json!({ "settings": rows.iter().map(Row::json).collect::<Vec<_>>() });
+    // A single key has one description, also where it is a group of the user's own names, such as headers.
+    let keys = args.key.as_ref().map(|_| keys_of(&meant));
+    let about = keys.as_deref().and_then(|keys| match keys {
+        [key] => Some(key),
+        _ => None,
+    });
+    if let Some(key) = about {
+        document["about"] = json!(key);
+    }
+    if rows.is_empty() && args.changed {
+        let reason = "no setting differs from what is built in".to_owned();
         return Ok(Outcome::nothing_to_do(reason, document));
     }
-    Ok(Outcome::done(&document, text(&rows)))
+    let mut text = text(&rows);
+    if rows.is_empty() {
+        text = format!("{}  none\n", clean(&meant.to_string()));
+    }
+    for (label, value) in about.iter().flat_map(|key| {
+        let default = value_text(&key.default);
+        [
+            ("meaning", key.meaning.clone()),
+            ("allowed", key.allowed.clone()),
+            ("default", default),
+        ]
+    }) {
+        text.push_str(&row("  ", label, &value));
+    }
+    Ok(Outcome::done(&document, text))
+}
+
+/// Returns what every key means, in one line each: the beginning of its meaning that makes sense alone.
+#[cfg(feature = "tui")]
+pub(in crate::commands) fn meanings() -> std::collections::BTreeMap<String, String> {
+    let gist = |meaning: &str| {
+        let ends = [";", ":", ". ", ", as "].map(|end| meaning.find(end));
+        let end = ends.into_iter().flatten().min();
+        meaning[..end.unwrap_or(meaning.len())]
+            .trim_end_matches('.')
+            .to_owned()
+    };
+    let keys = agent_settings::keys().into_iter();
+    keys.map(|key| (key.name, gist(&key.meaning))).collect()
 }
 
 /// Returns the settings that are meant, in the order in which the types declare them.
-pub(super) fn rows(loaded: &Loaded, meant: &KeyPath) -> Vec<Row> {
+fn rows(loaded: &Loaded, meant: &KeyPath) -> Vec<Row> {
     let of_users = ["providers", "models"].map(|name| KeyPath::of_names([name]));
     let values = values(&loaded.settings).into_iter();
     let rows = values.filter_map(|(path, value)| {

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::json;
 use session_html::{Export, Page, page};
-use session_model::{Entry, Leaf, SessionTree};
+use session_model::{Entry, EntryBody, Leaf, SessionTree};
 use session_store::{Contents, check_new};
 
 use crate::commands::export::ExportArgs;
-use crate::commands::{Outcome, summaries};
+use crate::commands::{Outcome, provenance};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
 use crate::options::Global;
@@ -56,7 +56,15 @@ pub(in crate::commands) fn write_page(
 fn page_of(tree: &SessionTree, leaf: Leaf, global: &Global) -> Result<Page, Error> {
     global.app_settings()?;
     let filter = global.output_filter();
-    let facts = |entry: &Entry| summaries::facts(entry, global);
+    let facts = |entry: &Entry| {
+        let EntryBody::Compaction(compaction) = &entry.body else {
+            return Vec::new();
+        };
+        let (how, took) = provenance::in_words(&provenance::of(compaction.details.as_ref()));
+        let facts = [("Written by", how), ("Took", took)].into_iter();
+        let facts = facts.filter(|(_, text)| !text.is_empty());
+        facts.map(|(name, text)| (name.to_owned(), text)).collect()
+    };
     let export = Export {
         tree,
         leaf,

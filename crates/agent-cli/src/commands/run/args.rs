@@ -92,7 +92,6 @@ pub enum ModeArg {
 }
 
 impl RunArgs {
-    /// Returns whether any of them was given.
     pub fn are_given(&self) -> bool {
         *self != Self::default()
     }

@@ -8,9 +8,7 @@ use std::path::PathBuf;
 
 use llm_script::{ScriptAction, ScriptDelivery, ScriptPlay};
 
-use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;
-use agent_tools::approval::Decision;
 use session_protocol::Command;
 use session_protocol::event::SessionEvent;
 use session_protocol::{EventReceiver, SessionHandle};
@@ -26,8 +24,6 @@ pub(super) struct Driver {
     /// What the user of the script is to do next.
     pub due: VecDeque<ScriptAction>,
     pub printer: Printer,
-    /// Asks somebody at the terminal, where there is one.
-    pub asker: Option<Asker>,
     /// What goes on, as far as it is known here.
     pub phase: Phase,
     /// Messages that were said and that the session has not told of yet: a rest before that is an older one.
@@ -96,9 +92,6 @@ impl Driver {
                     }
                     None => return,
                 },
-                (call_id, decision) = answer(&mut self.asker) => {
-                    self.send(Command::Approve { call_id, decision }).await;
-                }
                 () = cancel.cancelled(), if !self.interrupted => {
                     self.interrupted = true;
                     self.printer.is_interrupted = true;
@@ -110,9 +103,6 @@ impl Driver {
 
     fn observe(&mut self, event: &SessionEvent) {
         self.printer.print(event);
-        if let Some(asker) = &mut self.asker {
-            asker.observe(event);
-        }
         if let SessionEvent::SessionStart {
             session_id, path, ..
         }
@@ -180,7 +170,7 @@ impl Driver {
             return;
         }
         if let Some(opening) = self.opening.take() {
-            self.send(opening).await;
+            self.send(opening, Some(Asked::Turn)).await;
         }
         if let Some(script) = &self.script {
             self.due.extend(script.take_actions());
@@ -192,8 +182,9 @@ impl Driver {
             let Some(action) = self.due.pop_front() else {
                 return;
             };
-            self.acting |= is_work(&action);
-            self.send(command(action)).await;
+            let asked = asked(&action);
+            self.acting |= asked == Some(Asked::Work);
+            self.send(command(action), asked).await;
         }
         if self.phase == Phase::Resting {
             self.close();
@@ -211,37 +202,8 @@ impl Driver {
         self.phase = Phase::Closing;
     }
 
-    async fn send(&mut self, command: Command) {
+    async fn send(&mut self, command: Command, asked: Option<Asked>) {
         self.unheard += usize::from(matches!(command, Command::Prompt { .. }));
-        let asked = match &command {
-            Command::Prompt { .. } | Command::Resume => Some(Asked::Turn),
-            // A label is written immediately, and nothing is stopped where nothing runs.
-            Command::Label { .. }
-            | Command::LabelEntry { .. }
-            | Command::Pin(_)
-            | Command::Unpin { .. }
-            | Command::Abort
-            | Command::Approve { .. }
-            | Command::Review { .. }
-            | Command::SetReasoning(_)
-            | Command::SetName(_)
-            | Command::AddExecution(_)
-            | Command::Set { .. }
-            | Command::Close => None,
-            Command::Compact(_)
-            | Command::CompactInstead { .. }
-            | Command::Handoff { .. }
-            | Command::Navigate(_)
-            | Command::Back { .. }
-            | Command::Dequeue { .. }
-            | Command::AbortCompaction
-            | Command::Undo(_)
-            | Command::Redo
-            | Command::Fork { .. }
-            | Command::SetModel(_)
-            | Command::Call(_)
-            | Command::SetAutomatic(_) => Some(Asked::Work),
-        };
         if let (Phase::Resting, Some(what)) = (&self.phase, asked) {
             self.phase = Phase::Asked {
                 what,
@@ -251,14 +213,6 @@ impl Driver {
         }
         // A session that has ended needs no command.
         let _ = self.commands.send(command).await;
-    }
-}
-
-/// Waits for an answer of somebody at the terminal; for ever where there is nobody.
-async fn answer(asker: &mut Option<Asker>) -> (String, Decision) {
-    match asker {
-        Some(asker) => asker.answer().await,
-        None => std::future::pending().await,
     }
 }
 
@@ -273,13 +227,15 @@ fn needs_rest(action: &ScriptAction) -> bool {
     }
 }
 
-/// Returns whether an action takes time and is no message.
-fn is_work(action: &ScriptAction) -> bool {
+/// Returns what a session that rests begins by an action. A label is written immediately, and nothing is stopped where
+/// nothing runs.
+fn asked(action: &ScriptAction) -> Option<Asked> {
     match action {
+        ScriptAction::Say { .. } => Some(Asked::Turn),
         ScriptAction::Compact { .. }
         | ScriptAction::Handoff { .. }
-        | ScriptAction::Navigate { .. } => true,
-        ScriptAction::Say { .. } | ScriptAction::Label { .. } | ScriptAction::Abort => false,
+        | ScriptAction::Navigate { .. } => Some(Asked::Work),
+        ScriptAction::Label { .. } | ScriptAction::Abort => None,
     }
 }
 

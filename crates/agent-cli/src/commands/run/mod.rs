@@ -1,7 +1,6 @@
 //! Running a session: `agent-cli -p PROMPT`, and going on with one that is there.
 
 mod args;
-mod ask;
 mod driver;
 pub(super) mod folders;
 mod other;
@@ -12,7 +11,6 @@ pub(super) mod rights;
 mod script;
 mod script_progress;
 mod session_source;
-mod stream;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -32,7 +30,6 @@ use session_protocol::{Command, Finished};
 use session_store::Delivery;
 
 pub(crate) use args::{ModeArg, RunArgs};
-use ask::Asker;
 use driver::{Driver, Phase};
 pub(super) use other::other_models;
 pub(super) use prepare::{Prepared, User, check_session};
@@ -51,10 +48,6 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
-    };
-    let asker = match prepared.can_ask {
-        true => Some(Asker::at_terminal().map_err(|error| Error::io("read", "-", error))?),
-        false => None,
     };
     let form = match (args.mode.unwrap_or_default(), global.json) {
         (ModeArg::Json, _) => Form::Json,
@@ -77,7 +70,6 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         script: prepared.script,
         due: prepared.due,
         printer: Printer::new(form),
-        asker,
         phase: Phase::Resting,
         unheard: 0,
         acting: false,
@@ -194,13 +186,12 @@ impl Ended {
     /// Prints what was answered before the turn failed, and what it took.
     fn print_partial(&self) -> Result<(), Error> {
         self.tell_spent();
-        match self.driver.printer.unseen_answer() {
-            Some(answer) if self.is_text && !answer.is_empty() => print_answer(answer),
-            Some(_) | None => Ok(()),
+        match self.driver.printer.answer() {
+            answer if self.is_text && !answer.is_empty() => print_answer(answer),
+            _ => Ok(()),
         }
     }
 
-    /// Returns whether a run had nothing left to do.
     fn is_finished(&self) -> bool {
         self.finished.turn == Some(TurnEnd::Done)
             && self.finished.waiting == 0
@@ -209,15 +200,12 @@ impl Ended {
 
     fn done(mut self, end: &str) -> Result<Outcome, Error> {
         if self.is_text {
-            self.driver.printer.print_errors();
+            self.driver.printer.print_error();
             self.tell_spent();
             if let Some(go_on) = &self.go_on {
                 tell(&styled(DIM, &format!("to continue: {go_on} -p ...")));
             }
-            self.driver
-                .printer
-                .unseen_answer()
-                .map_or(Ok(()), print_answer)?;
+            print_answer(self.driver.printer.answer())?;
         }
         Ok(Outcome::done(&self.document(Some(end)), String::new()))
     }

@@ -4,7 +4,7 @@
 
 use crate::models::live_models;
 use std::collections::VecDeque;
-use std::io::{ErrorKind, IsTerminal, Read};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,8 +62,6 @@ pub(in crate::commands) struct Prepared {
     pub due: VecDeque<ScriptAction>,
     /// The copy that the tools work in, which is removed with this.
     pub copy: Option<TempDir>,
-    /// Somebody at a terminal answers questions.
-    pub can_ask: bool,
     /// The settings that it was made by.
     pub settings: AppSettings,
 }
@@ -73,7 +71,6 @@ pub(super) const SCRIPTED: &str = "scripted:";
 /// The window that is assumed for scripts that name none.
 pub(super) const SCRIPT_WINDOW: TokenCount = TokenCount(128_000);
 
-/// Returns the folder or the address of the sessions.
 fn root(args: &RunArgs, settings: &AppSettings) -> Result<PathBuf, Error> {
     let set = settings.session.dir.as_deref().map(Path::new);
     Ok(sessions_root(args.session_dir.as_deref().or(set))?)
@@ -203,9 +200,6 @@ impl Prepared {
             .try_fold(workspace, |workspace, folder| {
                 workspace.with_readable(&folder)
             })?;
-        let can_ask = user == User::Headless
-            && std::io::stdin().is_terminal()
-            && std::io::stderr().is_terminal();
         let memory = match copied {
             true => Err("answers are not remembered for a copy, which goes away".to_owned()),
             false => ApprovalStore::of(sources.config_dir.as_deref(), workspace.root()),
@@ -213,7 +207,7 @@ impl Prepared {
         // A script is the user's own; but a user who is there is asked.
         let trusted = script.is_some() && user == User::Headless;
         let policies = policies(&settings, trusted, &allowed)?;
-        let approvals = Approvals::new(policies, can_ask || user == User::Interactive);
+        let approvals = Approvals::new(policies, user == User::Interactive);
         let approvals = approvals.with_named(&allowed);
         let approvals = approvals.remembering(memory);
         let system_prompt = system_prompt(args, &settings, &cwd);
@@ -249,13 +243,11 @@ impl Prepared {
             script,
             due,
             copy,
-            can_ask,
             settings,
         })
     }
 }
 
-/// Returns what the user says first.
 fn prompt(args: &RunArgs) -> Result<Option<String>, Error> {
     let Some(text) = args.prompt.as_deref() else {
         return Ok(None);

@@ -1,9 +1,8 @@
 //! What a run prints: progress for people on standard error, or every event as a line of JSON on standard output.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use crate::commands::run::progress::Progress;
-use crate::commands::run::stream::Stream;
 use crate::ui::tell;
 use session_protocol::event::SessionEvent;
 
@@ -16,8 +15,6 @@ pub(super) struct Printer {
     failed: Option<io::Error>,
     /// The user has cancelled, and is told so at the end.
     pub is_interrupted: bool,
-    /// Shows answers as they come.
-    stream: Option<Stream<io::Stdout>>,
 }
 
 /// How a run is told.
@@ -32,8 +29,6 @@ pub(super) enum Form {
 
 impl Printer {
     pub fn new(form: Form) -> Self {
-        let streams = matches!(form, Form::Text(_)) && io::stdout().is_terminal();
-        let stream = streams.then(|| Stream::new(io::stdout()));
         Self {
             form,
             answer: String::new(),
@@ -41,7 +36,6 @@ impl Printer {
             broke_off: false,
             failed: None,
             is_interrupted: false,
-            stream,
         }
     }
 
@@ -50,13 +44,6 @@ impl Printer {
         self.answer.trim_end()
     }
 
-    /// Returns the same text, unless it is on the screen already.
-    pub fn unseen_answer(&self) -> Option<&str> {
-        let is_seen = self.stream.as_ref().is_some_and(Stream::has_answer);
-        (!is_seen).then(|| self.answer())
-    }
-
-    /// Returns whether there was no turn.
     pub fn had_no_turn(&self) -> bool {
         self.turns == 0
     }
@@ -66,7 +53,6 @@ impl Printer {
         self.failed.is_some()
     }
 
-    /// Returns why events could not be printed.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
@@ -77,10 +63,10 @@ impl Printer {
         self.broke_off
     }
 
-    /// Prints the errors that nothing came after.
-    pub fn print_errors(&mut self) {
+    /// Prints the error that nothing came after.
+    pub fn print_error(&mut self) {
         if let Form::Text(progress) = &mut self.form {
-            progress.errors().iter().for_each(|line| tell(line));
+            progress.take_error().iter().for_each(|line| tell(line));
         }
     }
 
@@ -102,13 +88,8 @@ impl Printer {
                 self.answer.clone_from(text);
             }
         }
-        if let Some(stream) = &mut self.stream {
-            stream.observe(event);
-        }
-        let is_seen = self.unseen_answer().is_none();
         match &mut self.form {
             Form::Silent => {}
-            Form::Text(_) if is_seen && is_whole_answer(event) => {}
             Form::Text(_) if self.is_interrupted && is_abort(event) => {}
             Form::Text(progress) => {
                 for line in progress.lines(event) {
@@ -129,9 +110,4 @@ impl Printer {
 /// Returns whether an event says that a turn was stopped.
 fn is_abort(event: &SessionEvent) -> bool {
     matches!(event, SessionEvent::TurnEnd { end, .. } if *end == "aborted")
-}
-
-/// Returns whether an event is an answer that came to its own end.
-fn is_whole_answer(event: &SessionEvent) -> bool {
-    matches!(event, SessionEvent::Answer { error: None, stop_reason, .. } if stop_reason != "length")
 }

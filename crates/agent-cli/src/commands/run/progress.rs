@@ -10,31 +10,19 @@ use session_text::{
 
 use lines::{cut, filled};
 
-/// What people were not told yet.
+/// What people are shown of a run.
 pub(super) struct Progress {
     /// How wide lines may be, in characters.
     width: fn() -> usize,
     in_copy: bool,
     /// Calls that run: their ids, and how people read them.
     calls: Vec<(String, String)>,
-    /// What is printed before the next line, where there is one.
-    held: Vec<Held>,
-}
-
-/// A line that may not be needed.
-#[derive(PartialEq)]
-enum Held {
-    Header(String),
-    Answer(String),
-    Error(String),
-}
-
-impl Held {
-    fn line(self) -> String {
-        match self {
-            Self::Header(line) | Self::Answer(line) | Self::Error(line) => line,
-        }
-    }
+    /// The header: a session that has nothing to do is not announced.
+    header: Option<String>,
+    /// The newest answer, unless it is the last one, which goes to standard output.
+    answer: Option<String>,
+    /// The newest error, unless it is the last one, which is reported at the end.
+    error: Option<String>,
 }
 
 impl Progress {
@@ -44,72 +32,66 @@ impl Progress {
             width,
             in_copy,
             calls: Vec::new(),
-            held: Vec::new(),
+            header: None,
+            answer: None,
+            error: None,
         }
     }
 
-    /// Returns what is printed now.
     pub fn lines(&mut self, event: &SessionEvent) -> Vec<String> {
-        if let SessionEvent::SessionStart { .. } = event {
-            // A session that has nothing to do is not announced.
-            let header = self.line(event);
-            self.held.extend(header.map(Held::Header));
-            return Vec::new();
-        }
-        let held = match event {
-            // The last answer goes to standard output, the last error is said at the end.
+        let error = match event {
+            SessionEvent::SessionStart { .. } => {
+                self.header = self.line(event);
+                return Vec::new();
+            }
             SessionEvent::Answer {
                 text,
                 tool_calls: 0,
                 error: None,
                 ..
-            } if !text.trim().is_empty() => Held::Answer(cut(text, (self.width)())),
+            } if !text.trim().is_empty() => {
+                self.answer = Some(cut(text, (self.width)()));
+                return Vec::new();
+            }
             SessionEvent::Answer {
                 error: Some(error),
                 stop_reason,
                 ..
-            } if stop_reason != "aborted" => Held::Error(warning(error)),
+            } if stop_reason != "aborted" => Some(error),
             SessionEvent::TurnEnd {
                 error: Some(error), ..
             }
-            | SessionEvent::Error { message: error } => Held::Error(warning(error)),
-            // An answer that is the last one is not told because of what came after it.
-            SessionEvent::HookFailed { .. } => {
-                let is_header = |held: &mut Held| matches!(held, Held::Header(_));
-                let headers = self.held.extract_if(.., is_header).map(Held::line);
-                let mut lines: Vec<String> = headers.collect();
-                lines.extend(self.line(event));
-                return lines;
-            }
-            _ => {
-                let line = self.line(event);
-                let mut lines = Vec::new();
-                // A turn may begin without a message: with what the session was left with.
-                if line.is_some() || matches!(event, SessionEvent::TurnStart) {
-                    lines.extend(self.held.drain(..).map(Held::line));
-                }
-                lines.extend(line);
-                return lines;
-            }
+            | SessionEvent::Error { message: error } => Some(error),
+            _ => None,
         };
-        // A request that fails is often the end of its turn.
-        if self.held.last() != Some(&held) {
-            self.held.push(held);
+        if let Some(error) = error.map(|error| warning(error)) {
+            // A request that fails is often the end of its turn.
+            let before = self.error.replace(error);
+            return before
+                .filter(|before| self.error.as_ref() != Some(before))
+                .into_iter()
+                .collect();
         }
-        Vec::new()
+        let line = self.line(event);
+        let mut lines = Vec::new();
+        // A turn may begin without a message: with what the session was left with.
+        if line.is_some() || matches!(event, SessionEvent::TurnStart) {
+            lines.extend(self.header.take());
+            // A hook that fails behind the last answer does not make it another one.
+            if !matches!(event, SessionEvent::HookFailed { .. }) {
+                lines.extend(self.answer.take());
+                lines.extend(self.error.take());
+            }
+        }
+        lines.extend(line);
+        lines
     }
 
-    /// Returns the errors that were not told yet: none of them was the end of the run.
-    pub fn errors(&mut self) -> Vec<String> {
-        let held = self.held.drain(..);
-        let errors = held.filter_map(|held| match held {
-            Held::Error(line) => Some(line),
-            Held::Header(_) | Held::Answer(_) => None,
-        });
-        errors.collect()
+    /// Returns the error that was not reported yet: it was not the end of the run.
+    pub fn take_error(&mut self) -> Option<String> {
+        self.error.take()
     }
 
-    /// Returns what people are told of an event.
     fn line(&mut self, event: &SessionEvent) -> Option<String> {
         let width = (self.width)();
         match event {

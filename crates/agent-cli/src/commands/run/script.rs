@@ -57,7 +57,6 @@ impl ScriptFile {
         ))
     }
 
-    /// Returns the folder that the script works on.
     pub fn workspace(&self) -> Result<Option<PathBuf>, Error> {
         let Some(folder) = &self.script.header.workspace else {
             return Ok(None);

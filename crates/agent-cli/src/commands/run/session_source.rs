@@ -129,7 +129,6 @@ impl SessionSource {
         }
     }
 
-    /// Returns what the session holds already.
     pub fn tree(&self) -> Option<&SessionTree> {
         match self {
             Self::New | Self::At(_) | Self::Memory => None,
@@ -273,7 +272,6 @@ pub(in crate::commands) fn moved(catalog: &dyn SessionCatalog) -> Result<Option<
     }))
 }
 
-/// Returns a value as the command line has it.
 fn value_name(value: &impl ValueEnum) -> Option<String> {
     let value = value.to_possible_value()?;
     Some(value.get_name().to_owned())

@@ -31,7 +31,6 @@ fn stopped(turn: Option<TurnEnd>) -> Ended {
             script: None,
             due: [].into(),
             printer: Printer::new(Form::Silent),
-            asker: None,
             phase: Phase::Closing,
             unheard: 0,
             acting: false,

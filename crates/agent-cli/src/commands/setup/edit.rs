@@ -7,7 +7,7 @@ use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstObjectProp, CstRoo
 use serde_json::{Value, json};
 use toml_edit::{Document, Item};
 
-use super::targets::{Place, SERVER};
+use super::targets::{Place, SERVER, extension};
 
 /// What a file has in a place.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,7 +59,10 @@ pub(super) fn find(text: &str, place: Place, agent: &str) -> Result<Found, Strin
 /// A file that is no JSON or no TOML, or that has something else around the place.
 pub(super) fn put(text: &str, place: Place, agent: &str, program: &str) -> Result<String, String> {
     match place {
-        Place::Text(text) => return Ok(format!("{text}{}", signature(text))),
+        Place::Text(name) => {
+            let text = extension(name);
+            return Ok(format!("{text}{}", signature(text)));
+        }
         Place::TomlServer(outer) => return put_table(text, outer, program),
         _ => {}
     }
@@ -236,7 +239,6 @@ fn object_at(text: &str, names: &[&str]) -> Result<(CstRootNode, CstObject), Str
     Ok((root, object))
 }
 
-/// Returns the member that the names lead to.
 fn member(root: &CstRootNode, names: &[&str]) -> Option<CstObjectProp> {
     let (last, outer) = names.split_last()?;
     let mut object = root.object_value()?;

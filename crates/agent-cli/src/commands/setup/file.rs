@@ -208,7 +208,6 @@ fn backup_of(file: &Path) -> PathBuf {
     file.with_file_name(format!("{name}.before-{SERVER}"))
 }
 
-/// Returns the file that a link leads to.
 pub(super) fn real(file: PathBuf) -> Result<PathBuf, Error> {
     match file.canonicalize() {
         Ok(real) => Ok(real),

@@ -1,6 +1,5 @@
 //! `setup`: registers this program with the agents that people use, and takes that back.
 
-mod check;
 mod edit;
 mod file;
 mod targets;
@@ -8,21 +7,26 @@ mod targets;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use agent_settings::AppSettings;
+use agent_tools::Workspace;
+use agent_tools::mcp::ServerSetting;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::json;
 
 use crate::commands::Outcome;
+use crate::commands::servers::reports;
 use crate::error::Error;
 use crate::options::Global;
+use crate::ui::clean;
 use session_finder::Environment;
 
 pub(super) use edit::set;
 pub(super) use file::rewrite;
 use file::{Edited, real, write};
-use targets::{Place, TARGETS, Target};
+use targets::{Place, SERVER, TARGETS, Target};
 
 /// Give another agent recall: register the server of `mcp` and the hook that runs after a compaction, or write an
 /// extension.
@@ -77,17 +81,20 @@ pub(super) fn run(args: &SetupArgs, _: &Global) -> Result<Outcome, Error> {
         (false, false) => "done; restart the agent. --undo takes it back\n",
     });
     if !args.undo {
-        text.push_str(target.asks());
+        text.push_str(&target.asks);
     }
     let program = program.filter(|_| !args.dry_run && target.has_server());
     if let Some(program) = program {
-        let seen = check::seen(&program);
+        let seen = seen(&program)?;
         text.push_str(&match &seen {
-            Ok(seen) => seen.text(),
+            Ok(tools) => {
+                let tools = tools.join(", ");
+                format!("checked: the server starts, and the model sees {tools}\n")
+            }
             Err(error) => format!("warning: {program} mcp does not answer: {error}\n"),
         });
         document["checked"] = match seen {
-            Ok(seen) => json!({ "tools": seen.tools, "bytes": seen.bytes }),
+            Ok(tools) => json!({ "tools": tools }),
             Err(error) => json!({ "error": error }),
         };
     }
@@ -114,6 +121,24 @@ fn edited(
     let edited = files.into_iter();
     let edited = edited.map(|(file, places)| Edited::of(file, &places, target.agent, program));
     Ok(edited.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+/// Starts the server as an agent does; returns the tools that its model sees, or why it cannot be used.
+fn seen(program: &str) -> Result<Result<Vec<String>, String>, Error> {
+    let server = ServerSetting {
+        command: Some(program.to_owned()),
+        args: Some(vec!["mcp".to_owned()]),
+        ..ServerSetting::default()
+    };
+    let settings = AppSettings {
+        mcp_servers: [(SERVER.to_owned(), server)].into(),
+        ..AppSettings::default()
+    };
+    let reports = reports(&settings, &Workspace::open(Path::new("."))?)?;
+    let report = reports.into_iter().next();
+    let tools = report.map_or(Err("it did not start".to_owned()), |report| report.tools);
+    let own = |name: &str| clean(name.rsplit("__").next().unwrap_or(name));
+    Ok(tools.map(|tools| tools.iter().map(|tool| own(&tool.name)).collect()))
 }
 
 /// Returns how agents call this program: by its name where that finds it, else by its path.

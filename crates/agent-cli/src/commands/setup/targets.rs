@@ -1,7 +1,9 @@
 //! What `setup` writes, by agent: the file, the place in it, and the value.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use session_finder::Environment;
@@ -9,22 +11,26 @@ use session_finder::Environment;
 /// The name of our server in every agent's settings.
 pub(super) const SERVER: &str = "agent-cli";
 
-/// An agent that can be set up.
+/// An agent that can be set up, as `targets.json` has it.
+#[derive(Deserialize)]
 pub(super) struct Target {
     pub agent: &'static str,
     /// The variable that moves its folder, and the folder below the user's home.
+    #[serde(borrow)]
     variable: Option<&'static str>,
     folder: &'static str,
-    /// What is written, in this order.
-    parts: &'static [Part],
+    /// What is written, in this order: a file, below the agent's folder or from the user's home where it begins with `~/`
+    /// and no variable moves the folder, and the place in it.
+    #[serde(borrow)]
+    parts: Vec<(&'static str, Place)>,
+    /// What the user has to do besides, as lines of text.
+    #[serde(default)]
+    pub asks: String,
 }
 
-/// A file, below the agent's folder or from the user's home where it begins with `~/` and no variable moves the folder, and
-/// the place in it.
-type Part = (&'static str, Place);
-
 /// Where in a file, and what.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Place {
     /// A server with `command` and `args`, in the object of this name.
     Server(&'static str),
@@ -34,96 +40,24 @@ pub(super) enum Place {
     TomlServer(&'static str),
     /// A command that runs at this event, for events that match.
     Hook(&'static str, &'static str),
-    /// The whole file.
+    /// The whole file: the extension of this agent.
     Text(&'static str),
     /// The name of this program, in the member of this name.
     Program(&'static str),
 }
 
-/// The extension of pi and oh-my-pi, and what it reads next to it.
-const EXTENSION: &[Part] = &[
-    (
-        "extensions/agent-cli/index.ts",
-        Place::Text(include_str!("../../../integrations/pi/index.ts")),
-    ),
-    (
-        "extensions/agent-cli/settings.json",
-        Place::Program("program"),
-    ),
-];
+pub(super) static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+    let parsed = serde_json::from_str(include_str!("targets.json"));
+    parsed.unwrap_or_default()
+});
 
-const COMPACTED: Place = Place::Hook("SessionStart", "compact");
-
-const fn target(
-    agent: &'static str,
-    variable: Option<&'static str>,
-    folder: &'static str,
-    parts: &'static [Part],
-) -> Target {
-    Target {
-        agent,
-        variable,
-        folder,
-        parts,
+/// Returns the extension of an agent.
+pub(super) fn extension(agent: &str) -> &'static str {
+    match agent {
+        "opencode" => include_str!("../../../integrations/opencode/agent-cli.js"),
+        _ => include_str!("../../../integrations/pi/index.ts"),
     }
 }
-
-pub(super) const TARGETS: &[Target] = &[
-    target(
-        "claude",
-        Some("CLAUDE_CONFIG_DIR"),
-        ".claude",
-        &[
-            ("~/.claude.json", Place::Server("mcpServers")),
-            ("settings.json", COMPACTED),
-        ],
-    ),
-    target(
-        "codex",
-        Some("CODEX_HOME"),
-        ".codex",
-        &[
-            ("config.toml", Place::TomlServer("mcp_servers")),
-            ("hooks.json", COMPACTED),
-        ],
-    ),
-    target(
-        "opencode",
-        None,
-        ".config/opencode",
-        &[
-            (
-                "plugin/agent-cli.js",
-                Place::Text(include_str!("../../../integrations/opencode/agent-cli.js")),
-            ),
-            ("plugin/agent-cli.json", Place::Program("program")),
-        ],
-    ),
-    target(
-        "qwen",
-        None,
-        ".qwen",
-        &[
-            ("settings.json", Place::ShownServer("mcpServers")),
-            // It does not store what hooks tell.
-            (
-                "settings.json",
-                Place::Hook("SessionStart", "compact|resume"),
-            ),
-        ],
-    ),
-    target(
-        "gemini",
-        None,
-        ".gemini",
-        &[
-            ("settings.json", Place::Server("mcpServers")),
-            ("settings.json", Place::Hook("BeforeAgent", "*")),
-        ],
-    ),
-    target("pi", Some("PI_CODING_AGENT_DIR"), ".pi/agent", EXTENSION),
-    target("omp", None, ".omp/agent", EXTENSION),
-];
 
 impl Target {
     /// Returns whether the agent starts the server of this program.
@@ -135,16 +69,6 @@ impl Target {
                 Place::Server(_) | Place::ShownServer(_) | Place::TomlServer(_)
             )
         })
-    }
-
-    /// Returns what the user has to do besides, as lines of text.
-    pub fn asks(&self) -> &'static str {
-        match self.agent {
-            "codex" => {
-                "Codex runs the hook once you trust it: start codex, which asks (\"Hooks need review\"); codex exec does not ask\n"
-            }
-            _ => "",
-        }
     }
 
     /// Returns the files that are written, and what; `None` where no home is known.
@@ -195,7 +119,6 @@ impl Place {
         }
     }
 
-    /// Returns what names the program.
     pub fn command(self, agent: &str, program: &str) -> String {
         match self {
             Self::Hook(..) => {

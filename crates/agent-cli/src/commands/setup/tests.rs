@@ -23,7 +23,7 @@ fn places(agent: &str) -> Vec<(String, Place)> {
 #[test]
 fn every_agent_is_set_up_in_an_empty_home() {
     let mut text = String::new();
-    for target in TARGETS {
+    for target in &*TARGETS {
         let agent = target.agent;
         for (file, place) in places(agent) {
             let after = put("", place, agent, "agent-cli").unwrap();

@@ -151,7 +151,7 @@ fn rules_that_cannot_be_kept_are_refused() {
     assert_snapshot!(run(&["approvals", "list"]), @"
     exit 1
     --- stderr
-    error: [DIR]/config/approvals.json cannot be understood (EOF while parsing an object at line 1 column 1); mend it or move it away to have answers remembered
+    error: [DIR]/config/approvals.json cannot be understood (EOF while parsing an object at line 1 column 1); fix it or move it away to have answers remembered
     ");
     assert_eq!(run(&["approvals", "allow", "ls"]).code, Some(1));
     assert_eq!(env.read("config/approvals.json"), b"{");
@@ -191,13 +191,13 @@ fn a_garbled_file_is_told_of_and_left_alone() {
     --- stderr
     scripted/commands, window 128.0k, in [DIR], session [SESSION]
     > go
-    note: [DIR]/config/approvals.json cannot be understood (invalid length 0, expected struct Contents with 2 elements at line 1 column 2); mend it or move it away to have answers remembered
+    note: [DIR]/config/approvals.json cannot be understood (invalid length 0, expected struct Contents with 2 elements at line 1 column 2); fix it or move it away to have answers remembered
       bash echo one
-        x whether the user denies this cannot be looked up and nobody can be asked;
-          ask the user to mend the file or to move it away: [DIR]/confi...
+        x the rules of the project cannot be read and no user can be asked; ask the
+          user to fix the file or move it away: [DIR]/config/approvals....
       bash echo two; echo three
-        x whether the user denies this cannot be looked up and nobody can be asked;
-          ask the user to mend the file or to move it away: [DIR]/confi...
+        x the rules of the project cannot be read and no user can be asked; ask the
+          user to fix the file or move it away: [DIR]/config/approvals....
     [N] read, [N] written
     to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");

@@ -136,8 +136,8 @@ fn commands_run_only_where_that_is_allowed() {
         .collect();
     assert_snapshot!(told.join("\n"), @"
     bash echo ran > ran
-      x bash has to be allowed and nobody can be asked; the user can allow it for
-        a run, or for good in tools.policies
+      x bash needs approval and no user can be asked; the user can allow it for a
+        run, or for good in tools.policies
     ");
     let allowed = asked();
     assert_eq!(

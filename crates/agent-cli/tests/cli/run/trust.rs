@@ -104,14 +104,14 @@ fn f1_pending_calls_of_an_opened_session_do_not_run_unasked() {
     --- stderr
     scripted/next, window 128.0k, in [DIR],
     session [DIR]/e.jsonl, 2 entries so far
-    note: 1 call without a result in the opened session (write): such calls are not run, because nobody can be asked; those of a tool that is allowed by name for this run are
+    note: 1 call without a result in the opened session (write): such calls are not run, because no user can be asked; those of a tool that is allowed by name for this run are
       write .bashrc
-        x not run: the session was opened from a file that ends in this call, and
-          nobody could be asked; call again what is still wanted
+        x not run: the session was opened from a file that ends in this call, and no
+          user could be asked; call again what is still needed
     [N] read, [N] written
     to continue: agent-cli --session [DIR]/e.jsonl --cwd [DIR] --provider scripted:script.jsonl -p ...
     ");
-    assert_snapshot!(results(&runs, &output, &runs.env.path("e.jsonl")), @"toolResult: not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted");
+    assert_snapshot!(results(&runs, &output, &runs.env.path("e.jsonl")), @"toolResult: not run: the session was opened from a file that ends in this call, and no user could be asked; call again what is still needed");
     let runs = attacked();
     let output = runs.play(&["--fork", "e.jsonl", "--cwd", "home"]);
     results(&runs, &output, &runs.session());
@@ -131,8 +131,8 @@ fn f1_settings_and_rules_are_no_approval_of_pending_calls() {
         .success();
     let output = runs.play(&["--session", "e.jsonl", "--cwd", "/"]);
     assert_snapshot!(results(&runs, &output, &runs.env.path("e.jsonl")), @"
-    toolResult: not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted
-    toolResult: not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted
+    toolResult: not run: the session was opened from a file that ends in this call, and no user could be asked; call again what is still needed
+    toolResult: not run: the session was opened from a file that ends in this call, and no user could be asked; call again what is still needed
     ");
 }
 

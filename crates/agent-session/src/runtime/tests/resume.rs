@@ -115,7 +115,7 @@ fn a_read_without_a_result_is_not_repeated_unasked() {
         let lines = ending_in("u:10", "toolUse", &calls);
         let (told, new) = resumed(&answer("I see"), &lines).await;
         assert_snapshot!(told, @"
-        notice: 1 call without a result in the opened session (read): such calls are not run, because nobody can be asked; those of a tool that is allowed by name for this run are
+        notice: 1 call without a result in the opened session (read): such calls are not run, because no user can be asked; those of a tool that is allowed by name for this run are
         tool read failed
         answer (stop): I see
         turn done

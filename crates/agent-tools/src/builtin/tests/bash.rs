@@ -440,7 +440,7 @@ async fn nobody_runs_commands_unasked() {
     let mut sandbox = TestWorkspace::new();
     let command = json!({ "command": "touch made", "description": "makes a file" });
     sandbox.context.approvals = Approvals::new([].into(), false);
-    assert_snapshot!(sandbox.bad("bash", command.clone()).await, @"bash has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies");
+    assert_snapshot!(sandbox.bad("bash", command.clone()).await, @"bash needs approval and no user can be asked; the user can allow it for a run, or for good in tools.policies");
     sandbox.context.approvals = Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
     assert_snapshot!(sandbox.bad("bash", command).await, @"bash is not allowed here; do it with the other tools, or say what is to be run");
     assert!(!sandbox.path("made").exists());

@@ -69,7 +69,7 @@ fn models_are_told_of_every_tool() {
       "type": "object"
     }
 
-    edit: Replaces pieces of a file. Each old_text must stand in the file exactly so, and once; when one of them does not, nothing is changed. Returns what changed as a diff.
+    edit: Replaces pieces of a file. Each old_text must occur in the file exactly once; when one of them does not, nothing is changed. Returns what changed as a diff.
     {
       "additionalProperties": false,
       "properties": {

@@ -83,7 +83,7 @@ async fn where_rules_cannot_be_read_nothing_runs_unasked() {
         let refused = sandbox.bad(tool, arguments).await.replace(&folder, "$");
         assert!(refused.contains("config/approvals.json"), "{refused}");
         assert!(
-            refused.contains("mend the file or to move it away"),
+            refused.contains("fix the file or move it away"),
             "{refused}"
         );
     }

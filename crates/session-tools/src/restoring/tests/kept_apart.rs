@@ -68,7 +68,7 @@ fn a_policy_for_read_holds_and_nobody_is_asked() {
     let allowed = [("sub/a", RuleDecision::Allowed)];
     assert_snapshot!(told(&harness, Some(Policy::Ask), &allowed, &paths), @r#"
     sub/a: "a"
-    sub/b: unreadable: has to be allowed, and nobody is asked; allow read for it
+    sub/b: unreadable: needs approval, and no user is asked; allow read for it
     "#);
     assert_snapshot!(told(&harness, Some(Policy::Deny), &[], &paths), @"
     sub/a: unreadable: denied by the settings
@@ -90,7 +90,7 @@ fn a_policy_for_read_holds_and_nobody_is_asked() {
         let read = disk.read(touched(&paths), &harness.settings, &|| false);
         harness.lines(&read.unwrap())
     };
-    assert_snapshot!(found, @"sub/a: unreadable: the rules of the project cannot be read; mend the file of approvals");
+    assert_snapshot!(found, @"sub/a: unreadable: the rules of the project cannot be read; fix the file of approvals");
 }
 
 /// Returns the text of a file, from which a key is taken out.

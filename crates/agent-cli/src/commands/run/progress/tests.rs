@@ -13,7 +13,7 @@ fn shown(width: fn() -> usize, events: &[SessionEvent]) -> String {
     for event in events {
         lines.extend(progress.lines(event));
     }
-    lines.extend(progress.errors());
+    lines.extend(progress.take_error());
     anstream::adapter::strip_str(&lines.join("\n")).to_string()
 }
 
@@ -162,7 +162,7 @@ fn nothing_that_steers_a_terminal_is_shown() {
         .iter()
         .flat_map(|event| progress.lines(event))
         .collect();
-    lines.extend(progress.errors());
+    lines.extend(progress.take_error());
     let lines = lines.join("\n");
     // Our own colours aside.
     let plain = anstream::adapter::strip_str(&lines).to_string();
@@ -194,7 +194,8 @@ fn an_error_that_is_said_twice_is_told_once_and_not_at_the_end() {
     let mut lines = progress.lines(&failed);
     lines.extend(progress.lines(&end));
     assert_eq!(lines, [""; 0]);
-    assert_eq!(progress.errors().len(), 1);
+    assert!(progress.take_error().is_some());
+    assert_eq!(progress.take_error(), None);
 }
 
 #[test]
