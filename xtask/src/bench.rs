@@ -150,7 +150,7 @@ fn count(text: &str) -> Outcome<usize> {
     let number = number.and_then(|number| number.checked_mul(factor));
     number
         .filter(|number| *number > 0)
-        .ok_or_else(|| format!("{text} is no number of anything\n\n{USAGE}"))
+        .ok_or_else(|| format!("{text} is not a number of anything\n\n{USAGE}"))
 }
 
 /// Builds what is measured and finds pi.

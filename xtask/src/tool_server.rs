@@ -89,7 +89,7 @@ impl Case<'_> {
         }
         let events = text.lines().map(serde_json::from_str);
         let events = events.collect::<Result<Vec<Value>, _>>();
-        events.map_err(|error| format!("what is printed are no events: {error}: {text}"))
+        events.map_err(|error| format!("what is printed are not events: {error}: {text}"))
     }
 }
 

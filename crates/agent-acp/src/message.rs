@@ -79,7 +79,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Incoming, (Value, Failure)> {
     let params = message.get_mut("params").map_or(Value::Null, Value::take);
     let method = match message.get_mut("method").map(Value::take) {
         Some(Value::String(method)) => method,
-        Some(_) => return wrong(Value::Null, "method is no string"),
+        Some(_) => return wrong(Value::Null, "method is not a string"),
         None => {
             let error = message
                 .get_mut("error")
@@ -106,7 +106,7 @@ pub(crate) fn parse(line: &[u8]) -> Result<Incoming, (Value, Failure)> {
             Ok(Incoming::Request { id, method, params })
         }
         Some(Value::Bool(_) | Value::Array(_) | Value::Object(_)) => {
-            wrong(Value::Null, "id is no string and no number")
+            wrong(Value::Null, "id is neither a string nor a number")
         }
     }
 }

@@ -73,7 +73,7 @@ pub enum ProfileArg {
 pub struct SessionArgs {
     /// A file, an id or its beginning, newest, AGENT:newest, or - for standard input.
     pub session: PathBuf,
-    /// Stand at this entry instead of the last one; `root` is before everything.
+    /// Use this entry as the current position instead of the last one; `root` is before everything.
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
 }

@@ -60,7 +60,7 @@ pub(crate) fn parse(line: &[u8], number: u64) -> Option<Result<Asked, Box<Respon
         Ok(text) => text.trim(),
         Err(error) => {
             let at = error.valid_up_to() + 1;
-            let message = format!("byte {at} is no UTF-8; a request is a JSON object in one line");
+            let message = format!("byte {at} is not UTF-8; a request is a JSON object in one line");
             return Some(Err(malformed(number, &message)));
         }
     };
@@ -85,7 +85,7 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
     let Given { members, twice }: Given<'_> = serde_json::from_str(text).map_err(|error| {
         malformed(
             number,
-            &format!("this is no JSON: {}", without_line(&error)),
+            &format!("this is not JSON: {}", without_line(&error)),
         )
     })?;
     let id = members

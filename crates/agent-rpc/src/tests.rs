@@ -57,11 +57,11 @@ fn refused_bytes(line: &[u8]) -> String {
 
 #[test]
 fn a_line_that_is_no_object_is_named_by_its_number() {
-    assert_snapshot!(refused("{\"type\":"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: this is no JSON: EOF while parsing a value at column 8"}}"#);
+    assert_snapshot!(refused("{\"type\":"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: this is not JSON: EOF while parsing a value at column 8"}}"#);
     assert_snapshot!(refused("[]"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: a request is a JSON object, such as {\"type\":\"get_state\"}"}}"#);
     assert_snapshot!(refused("get_state"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: a request is a JSON object, such as {\"type\":\"get_state\"}"}}"#);
-    assert_snapshot!(refused("{} {}"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: this is no JSON: trailing characters at column 4"}}"#);
-    assert_snapshot!(refused_bytes(b"{\"type\":\"\xff\"}"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: byte 10 is no UTF-8; a request is a JSON object in one line"}}"#);
+    assert_snapshot!(refused("{} {}"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: this is not JSON: trailing characters at column 4"}}"#);
+    assert_snapshot!(refused_bytes(b"{\"type\":\"\xff\"}"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: byte 10 is not UTF-8; a request is a JSON object in one line"}}"#);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(crate) fn of_misplaced(tree: &Value) -> Option<(KeyPath, String)> {
 
 /// Returns the error for an unknown key.
 pub fn unknown(path: &KeyPath) -> String {
-    format!("{path} is no setting; {}", hint(path))
+    format!("{path} is not a setting; {}", hint(path))
 }
 
 fn hint(path: &KeyPath) -> String {

@@ -78,7 +78,7 @@ pub fn command_hook(
         Err(error) => {
             let pattern = setting.matches.as_deref().unwrap_or_default();
             let why = last_line(&error.to_string());
-            return Err(wrong(format!("matches is no pattern: {pattern}: {why}")));
+            return Err(wrong(format!("matches is not a pattern: {pattern}: {why}")));
         }
     };
     let folder = match &setting.folder {
@@ -208,7 +208,7 @@ mod tests {
         assert_snapshot!(refused(&json!({ "points": at, "command": [] })), @"hooks.guard: command is empty; name a program");
         assert_snapshot!(refused(&json!({ "command": "true" })), @"hooks.guard: points is empty; choose from session_start, session_shutdown, before_prompt, tool_call, tool_result, turn_end, session_before_compact, session.compacting, session_compact, session_compact_failed, session_before_tree, session_tree");
         assert_snapshot!(refused(&json!({ "points": [], "command": "true" })), @"hooks.guard: points is empty; choose from session_start, session_shutdown, before_prompt, tool_call, tool_result, turn_end, session_before_compact, session.compacting, session_compact, session_compact_failed, session_before_tree, session_tree");
-        assert_snapshot!(refused(&json!({ "points": at, "command": "true", "matches": "(" })), @"hooks.guard: matches is no pattern: (: unclosed group");
+        assert_snapshot!(refused(&json!({ "points": at, "command": "true", "matches": "(" })), @"hooks.guard: matches is not a pattern: (: unclosed group");
         assert_snapshot!(refused(&json!({ "points": ["session_start"], "command": "true", "matches": "x" })), @"hooks.guard: matches has nothing to match at session_start; name that point in a hook without matches");
         assert_snapshot!(refused(&json!({ "points": at, "command": "true", "folder": "" })), @"hooks.guard: folder is empty; name one, or leave it out for all sessions");
         assert_snapshot!(refused(&json!({ "points": at, "command": "true", "folder": "~you/x" })), @"hooks.guard: folder is ~you/x; name it from the root, or with ~/");

@@ -98,9 +98,15 @@ pub struct SettingsFile {
     /// Its layer.
     pub layer: Layer,
     /// The path where it is, or would be.
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// The state of the file.
     pub state: FileState,
+}
+
+/// A path that is not Unicode is written as it is shown.
+fn shown<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&path.to_string_lossy())
 }
 
 /// Everything that settings are taken from. Nothing else is looked at.

@@ -322,17 +322,17 @@ fn a_value_of_the_wrong_kind() {
 #[test]
 fn a_key_that_there_is_not() {
     let said = |text: &str| Place::new().global(text).error();
-    assert_snapshot!(said("{\n\"compaction\": {\n\"keepRecentToken\": 1}}"), @"settings [DIR]/config/settings.json, line 3: compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
-    assert_snapshot!(said(r#"{"compaction": {"reserve": 1}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.reserve is no setting; did you mean compaction.reserveTokens?");
-    assert_snapshot!(said(r#"{"provider": {}}"#), @"settings [DIR]/config/settings.json, line 1: provider is no setting; did you mean providers?");
-    assert_snapshot!(said(r#"{"enabled": true}"#), @"settings [DIR]/config/settings.json, line 1: enabled is no setting; did you mean compaction.enabled or compaction.background.enabled or compaction.prune.enabled?");
-    assert_snapshot!(said(r#"{"keepRecentTokens": 1}"#), @"settings [DIR]/config/settings.json, line 1: keepRecentTokens is no setting; did you mean compaction.keepRecentTokens?");
-    assert_snapshot!(said(r#"{"compaction.enabled": true}"#), @r#"settings [DIR]/config/settings.json, line 1: "compaction.enabled" is no setting; write {"compaction":{"enabled":"VALUE"}}"#);
-    assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is no setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; put a name with dots in double quotes");
-    assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
-    assert_snapshot!(said(r#"{"providers": {"lab": {"baseURL": "x"}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
-    assert_snapshot!(said(r#"{"providers": {"mistral": {"compat": {"cacheContro": "never"}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.compat.cacheContro is no setting; did you mean providers.mistral.compat.cacheControl?");
-    assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
+    assert_snapshot!(said("{\n\"compaction\": {\n\"keepRecentToken\": 1}}"), @"settings [DIR]/config/settings.json, line 3: compaction.keepRecentToken is not a setting; did you mean compaction.keepRecentTokens?");
+    assert_snapshot!(said(r#"{"compaction": {"reserve": 1}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.reserve is not a setting; did you mean compaction.reserveTokens?");
+    assert_snapshot!(said(r#"{"provider": {}}"#), @"settings [DIR]/config/settings.json, line 1: provider is not a setting; did you mean providers?");
+    assert_snapshot!(said(r#"{"enabled": true}"#), @"settings [DIR]/config/settings.json, line 1: enabled is not a setting; did you mean compaction.enabled or compaction.background.enabled or compaction.prune.enabled?");
+    assert_snapshot!(said(r#"{"keepRecentTokens": 1}"#), @"settings [DIR]/config/settings.json, line 1: keepRecentTokens is not a setting; did you mean compaction.keepRecentTokens?");
+    assert_snapshot!(said(r#"{"compaction.enabled": true}"#), @r#"settings [DIR]/config/settings.json, line 1: "compaction.enabled" is not a setting; write {"compaction":{"enabled":"VALUE"}}"#);
+    assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is not a setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; put a name with dots in double quotes");
+    assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is not a setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
+    assert_snapshot!(said(r#"{"providers": {"lab": {"baseURL": "x"}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.lab.baseURL is not a setting; did you mean providers.lab.baseUrl?");
+    assert_snapshot!(said(r#"{"providers": {"mistral": {"compat": {"cacheContro": "never"}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.compat.cacheContro is not a setting; did you mean providers.mistral.compat.cacheControl?");
+    assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is not a setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
 }
 
 #[test]
@@ -472,7 +472,7 @@ fn a_project_may_set_the_rest() {
     assert_eq!(settings.session.sync, SyncSetting::Interval);
     assert_eq!(settings.models["openai/gpt-6.2-sol"].window, Some(5000));
     let place = Place::new().project(r#"{"models": {"openai/gpt-6.2-sol": {"windows": 5000}}}"#);
-    assert_snapshot!(place.error(), @r#"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models."openai/gpt-6.2-sol".windows is no setting; did you mean models."openai/gpt-6.2-sol".window?"#);
+    assert_snapshot!(place.error(), @r#"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models."openai/gpt-6.2-sol".windows is not a setting; did you mean models."openai/gpt-6.2-sol".window?"#);
 }
 
 #[test]
@@ -535,8 +535,8 @@ fn what_a_model_or_a_provider_lacks_may_stand_in_another_layer() {
 fn variables_and_options() {
     let said = |name: &str, value: &str| Place::new().env(&[(name, value)]).error();
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentTokens", "many"), @r#"settings (AGENT_CLI__compaction__keepRecentTokens): compaction.keepRecentTokens is "many", but must be a whole number, at least 1"#);
-    assert_snapshot!(said("AGENT_CLI__compaction__keepRecentToken", "1"), @"settings (AGENT_CLI__compaction__keepRecentToken): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
-    assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
+    assert_snapshot!(said("AGENT_CLI__compaction__keepRecentToken", "1"), @"settings (AGENT_CLI__compaction__keepRecentToken): compaction.keepRecentToken is not a setting; did you mean compaction.keepRecentTokens?");
+    assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is not a setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools");
     assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be a whole number, at least 1");
     let place = Place::new().env(&[
         (
@@ -558,7 +558,7 @@ fn variables_and_options() {
 
     let said = |pair: &str| with_set(&[pair]).expect_err("a bad pair");
     assert_snapshot!(said("compaction"), @"--set compaction has no value; write --set KEY=VALUE");
-    assert_snapshot!(said("=1"), @r#"settings (--set): "" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
+    assert_snapshot!(said("=1"), @r#"settings (--set): "" is not a setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, terminal, thinking, tools"#);
     assert_snapshot!(said(r#"models."a/b-1.0.window=1"#), @r#"--set models."a/b-1.0.window: put a name with dots in double quotes, as in models."a/b-1.0".window"#);
     assert_snapshot!(said("compaction=5"), @"settings (--set): compaction is 5, but must be an object");
     let mut place = Place::new();

@@ -142,7 +142,7 @@ impl Reader {
             }
             ast::Value::StringLit(text) => Value::from(text.value.as_ref()),
             ast::Value::NumberLit(number) => serde_json::from_str(number.value)
-                .map_err(|_| fault(line, format!("{path}: {} is no number", number.value)))?,
+                .map_err(|_| fault(line, format!("{path}: {} is not a number", number.value)))?,
             ast::Value::BooleanLit(lit) => Value::Bool(lit.value),
             ast::Value::NullKeyword(_) => Value::Null,
         })

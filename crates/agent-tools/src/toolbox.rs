@@ -147,7 +147,7 @@ impl Toolbox {
             None => Value::Object(Map::new()),
         };
         if !arguments.is_object() {
-            let what = "the arguments are no JSON object; send one with the parameters as keys";
+            let what = "the arguments are not a JSON object; send one with the parameters as keys";
             return ToolOutput::error(what);
         }
         if context.cancel.is_cancelled() {

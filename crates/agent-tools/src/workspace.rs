@@ -61,7 +61,7 @@ pub enum WorkspaceError {
         source: io::Error,
     },
     /// The path leads to something else.
-    #[error("{} is no folder; name the folder to work in", .0.display())]
+    #[error("{} is not a folder; name the folder to work in", .0.display())]
     NoFolder(PathBuf),
 }
 

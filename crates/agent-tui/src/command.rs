@@ -33,7 +33,7 @@ commands! {
     Loss "loss" "" "what compactions took out of the context",
     Label "label" "[TEXT]" "label your newest message; without TEXT, remove its label",
     Pin "pin" "[TEXT]" "keep TEXT in every summary; without it, list the pins",
-    Unpin "unpin" "ID" "pin no more",
+    Unpin "unpin" "ID" "unpin",
     Model "model" "[PROVIDER/MODEL]" "let another model answer",
     Thinking "thinking" "[LEVEL]" "let the model think more or less",
     Settings "settings" "[[save] NAME VALUE]" "settings of compaction, changed for this run; save: also for later ones",

@@ -109,18 +109,18 @@ impl Editor {
         text
     }
 
-    /// Puts a prompt of before into the place of what is there, long ones as a marker, as when they were pasted.
+    /// Puts an earlier prompt into the place of what is there, long ones as a marker, as when they were pasted.
     pub fn show(&mut self, text: &str) {
         self.set_text("");
         self.paste(text);
     }
 
-    /// Returns the prompts of before, the oldest first.
+    /// Returns the earlier prompts, the oldest first.
     pub fn prompts(&self) -> Vec<String> {
         self.history.clone()
     }
 
-    /// Adds prompts of before, the oldest first.
+    /// Adds earlier prompts, the oldest first.
     pub fn remember(&mut self, prompts: impl IntoIterator<Item = String>) {
         self.history.extend(prompts);
     }

@@ -58,7 +58,7 @@ fn edit(text: &str) -> Result<String, String> {
     let (name, command) = set.unwrap_or(("EDITOR", "vi".to_owned()));
     let words = shlex::split(&command).unwrap_or_default();
     let Some((program, arguments)) = words.split_first() else {
-        return Err(format!("{name} is no command: {command}"));
+        return Err(format!("{name} is not a command: {command}"));
     };
     let failed = |error: io::Error| format!("cannot keep the text for the editor: {error}");
     let file = tempfile::Builder::new()

@@ -13,7 +13,7 @@ use crate::wanted::Where;
 pub enum Choices {
     /// A session to go on with.
     Session(Where),
-    /// A prompt of before.
+    /// An earlier prompt.
     Prompt,
     /// The model that answers.
     Model,
@@ -73,7 +73,7 @@ impl Picker {
                     "Sessions of every folder: choose one to continue"
                 }
                 Choices::Prompt => "Prompts of before: put one into the editor",
-                Choices::Model => "Models: let another one answer",
+                Choices::Model => "Models: choose one",
                 Choices::Thinking => "Thinking: how much the model thinks",
                 Choices::Setting => "Settings of this run; /settings save NAME VALUE keeps one",
             },

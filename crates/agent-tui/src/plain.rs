@@ -1,4 +1,4 @@
-//! Plain lines in the place of a viewport: prompts are read a line at a time, finished blocks are printed. For
+//! Plain lines in place of a viewport: prompts are read a line at a time, finished blocks are printed. For
 //! terminals that cannot move their cursor, and for screen readers.
 
 use std::io::{self, BufRead, Write};

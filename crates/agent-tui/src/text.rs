@@ -14,7 +14,7 @@ pub fn columns(text: &str) -> usize {
 }
 
 /// Returns the lines of a text that cannot be trusted: without control characters, escape sequences and characters
-/// that turn the direction of text, and with spaces in the place of tabs.
+/// that turn the direction of text, and with spaces in place of tabs.
 pub fn safe_lines(text: &str) -> Vec<String> {
     let text = clean_lines(&text.replace("\r\n", "\n"));
     text.lines().map(|line| line.replace('\t', TAB)).collect()

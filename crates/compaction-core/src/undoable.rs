@@ -46,7 +46,7 @@ pub enum NoUndo {
     None,
     /// Another program wrote it.
     #[error(
-        "the newest {kind} on the path, {id}, was not written by agent-cli; {how} to take it back all the same"
+        "the newest {kind} on the path, {id}, was not written by agent-cli; {how} to take it back anyway"
     )]
     NotOurs {
         /// The kind of the change.
@@ -118,7 +118,7 @@ pub enum NoReplacing {
     None,
     /// Something came after it.
     #[error(
-        "{count} came after {replaced} and would be left behind, as by undo; {how} to do it all the same"
+        "{count} came after {replaced} and would be left behind, as by undo; {how} to do it anyway"
     )]
     Later {
         /// The number of later entries.

@@ -343,7 +343,7 @@ proptest! {
         let mut places = Vec::new();
         for pruned in &plan.pruned {
             let place = results.iter().position(|(id, _)| **id == pruned.entry_id);
-            prop_assert!(place.is_some(), "{} is no result of the context", pruned.entry_id);
+            prop_assert!(place.is_some(), "{} is not a result of the context", pruned.entry_id);
             places.extend(place);
             prop_assert!(pruned.tokens >= settings.minimum_tokens);
         }

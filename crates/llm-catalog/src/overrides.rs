@@ -253,7 +253,7 @@ const PROTECTED_HEADERS: [&str; 13] = [
 fn check_headers(headers: Option<&Headers>, key: &str, extra: bool) -> Result<(), CatalogError> {
     for (name, value) in headers.into_iter().flat_map(|headers| headers.iter()) {
         let reason = match http::HeaderName::from_bytes(name.as_bytes()) {
-            Err(_) => "is no name of an HTTP header; use letters, digits and -",
+            Err(_) => "is not the name of an HTTP header; use letters, digits and -",
             Ok(header) if extra && PROTECTED_HEADERS.contains(&header.as_str()) => {
                 "is set by the program; for a key, use apiKeyEnv and keyHeader of the provider"
             }
@@ -303,7 +303,7 @@ pub(super) fn checked_variable(name: &str) -> Result<Option<String>, String> {
         }
         // It may be the key itself: it is not repeated.
         _ => Err(
-            "is no name of an environment variable; name the variable that holds the key, such as \
+            "is not the name of an environment variable; name the variable that holds the key, such as \
              OPENAI_API_KEY"
                 .to_owned(),
         ),

@@ -436,8 +436,8 @@ fn overrides_that_cannot_be_used_are_named_with_value_and_remedy() {
     providers.foo.baseUrl: is "10.0.0.2:8000" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1
     providers.foo.baseUrl: is "ftp://a.example"; write http:// or https:// with a host, such as http://127.0.0.1:8000/v1
     providers.a/b: a provider's name is one word without a slash
-    providers.foo.apiKeyEnv: is no name of an environment variable; name the variable that holds the key, such as OPENAI_API_KEY
-    providers.openai.headers.a b: is no name of an HTTP header; use letters, digits and -
+    providers.foo.apiKeyEnv: is not the name of an environment variable; name the variable that holds the key, such as OPENAI_API_KEY
+    providers.openai.headers.a b: is not the name of an HTTP header; use letters, digits and -
     providers.openai.headers.X-A: its value cannot stand in an HTTP header; use visible ASCII characters
     models.gpt: a model is named PROVIDER/MODEL
     models.lab/gpt: no provider lab; add providers.lab

@@ -122,7 +122,7 @@ impl RemoteEndpoint {
         let body = RawJson::of(&body).map_err(|error| malformed(&error.to_string()))?;
         let text = call.post_for_text(&self.url, headers, &body).await?;
         let body: Body = serde_json::from_str(&text)
-            .map_err(|error| malformed(&format!("the answer is no JSON object: {error}")))?;
+            .map_err(|error| malformed(&format!("the answer is not a JSON object: {error}")))?;
         let summary = body
             .summary
             .ok_or_else(|| malformed("the answer has no summary"))?;

@@ -294,9 +294,9 @@ fn an_error_names_the_key_and_what_is_allowed() {
         .map(|line| format!("{line}\n  {}", fault(line)));
     insta::assert_snapshot!(faults.collect::<Vec<_>>().join("\n"), @r#"
      # not the first character
-      line 1: is no JSON (expected value, at column 2); write one JSON object on each line
+      line 1: is not JSON (expected value, at column 2); write one JSON object on each line
     {"answer":{"text":"a"}} {}
-      line 1: is no JSON (trailing characters, at column 25); write one JSON object on each line
+      line 1: is not JSON (trailing characters, at column 25); write one JSON object on each line
     [1]
       line 1: invalid type: sequence, expected an object
     {"answr":{}}
@@ -344,7 +344,7 @@ fn an_error_names_the_key_and_what_is_allowed() {
     {"answer":{"text":["a"]}}
       line 1: answer.text: invalid type: sequence, expected a string
     {"answer":{"text":"\ud83d"}}
-      line 1: is no JSON (unexpected end of hex escape, at column 26); write one JSON object on each line
+      line 1: is not JSON (unexpected end of hex escape, at column 26); write one JSON object on each line
     {"answer":{"text":"a","thinking":true}}
       line 1: answer.thinking: invalid type: boolean `true`, expected a string
     {"answer":{"calls":{"name":"ls"}}}
@@ -435,7 +435,7 @@ fn an_error_names_its_line() {
         fault(&format!("{answer}\n{{\"script\":1}}")),
     ];
     insta::assert_snapshot!(faults.join("\n"), @"
-    line 3: is no JSON (EOF while parsing a string, at column 22); write one JSON object on each line
+    line 3: is not JSON (EOF while parsing a string, at column 22); write one JSON object on each line
     line 3: script: is a second header, after line 1; keep one
     line 2: script: the header must stand before all other lines
     ");

@@ -70,7 +70,7 @@ fn read<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, String> {
     Err(match place.as_str() {
         _ if !error.is_data() => {
             let column = error.column();
-            format!("is no JSON ({what}, at column {column}); write one JSON object on each line")
+            format!("is not JSON ({what}, at column {column}); write one JSON object on each line")
         }
         "" | "." => what.to_owned(),
         place => format!("{place}: {what}"),

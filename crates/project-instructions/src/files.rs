@@ -76,7 +76,7 @@ impl Instructions {
             let shown = session_model::text::clean(&path.to_string_lossy());
             return Some(Instruction::refused(
                 shown,
-                "its path is no plain text; rename it",
+                "its path is not plain text; rename it",
             ));
         };
         Some(match read {

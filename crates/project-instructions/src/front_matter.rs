@@ -32,7 +32,7 @@ pub(super) fn front_matter(text: &str) -> Result<FrontMatter, String> {
         }
         let fault = |what: &str| format!("line {}: {what}", at + 2);
         let Some((key, value)) = line.split_once(':') else {
-            return Err(fault("is no `key: value`"));
+            return Err(fault("is not `key: value`"));
         };
         let place = match key.trim_end() {
             "name" => &mut found.name,
@@ -116,10 +116,10 @@ fn double_quoted(text: &str) -> Result<String, String> {
                     let code = u32::from_str_radix(&digits, 16).ok();
                     match code.and_then(char::from_u32) {
                         Some(character) => value.push(character),
-                        None => return Err(format!("\\u{digits} is no character")),
+                        None => return Err(format!("\\u{digits} is not a character")),
                     }
                 }
-                Some(other) => return Err(format!("\\{other} is no escape")),
+                Some(other) => return Err(format!("\\{other} is not an escape")),
                 None => break,
             },
             other => value.push(other),

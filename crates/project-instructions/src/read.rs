@@ -104,7 +104,7 @@ impl Cache {
                 let at = error.valid_up_to();
                 let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
                 return Err(format!(
-                    "is no UTF-8 text: byte {}, line {line}; save it as UTF-8",
+                    "is not UTF-8 text: byte {}, line {line}; save it as UTF-8",
                     at + 1
                 ));
             }
@@ -132,7 +132,7 @@ fn real(path: &Path, bounds: Bounds<'_>) -> Result<PathBuf, String> {
     })?;
     match bounds {
         Bounds::Within(folder) if !real.starts_with(folder) => {
-            Err("leads out of the project; put a copy in the place of the link".to_owned())
+            Err("leads out of the project; put a copy in place of the link".to_owned())
         }
         Bounds::Within(_) | Bounds::Free => Ok(real),
     }

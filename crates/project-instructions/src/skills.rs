@@ -49,7 +49,7 @@ impl Instructions {
         for (path, whose) in found {
             let Some(shown) = self.places.shown(&path) else {
                 let shown = session_model::text::clean(&path.to_string_lossy());
-                let why = "its path is no plain text; rename it";
+                let why = "its path is not plain text; rename it";
                 files.push(Instruction::refused(shown, why));
                 continue;
             };
@@ -129,7 +129,7 @@ impl Instructions {
             paths.sort();
             if paths.len() > FOLDERS {
                 let why = format!(
-                    "the {} after the first {FOLDERS} by name are not looked at; move what is no skill elsewhere",
+                    "the {} after the first {FOLDERS} by name are not looked at; move what is not a skill elsewhere",
                     paths.len() - FOLDERS
                 );
                 let shown = self.places.shown(&folder).unwrap_or_default();
@@ -153,7 +153,7 @@ impl Instructions {
             );
         }
         let is_out = whose == Whose::Project && !real.starts_with(root);
-        is_out.then_some("its folder leads out of the project; put a copy in the place of the link")
+        is_out.then_some("its folder leads out of the project; put a copy in place of the link")
     }
 
     /// Returns what a file says of its skill; none where there is no file.

@@ -123,7 +123,7 @@ fn what_is_no_instruction_file_is_refused_and_what_is_empty_is_passed_over() {
     ground.put("repo/app/AGENTS.md", b"good\nbad \xff\n");
     assert_snapshot!(ground.base(), @"
     /repo/CLAUDE.md: 9
-    AGENTS.md refused: is no UTF-8 text: byte 10, line 2; save it as UTF-8
+    AGENTS.md refused: is not UTF-8 text: byte 10, line 2; save it as UTF-8
     ");
 
     std::fs::remove_file(ground.path("repo/app/AGENTS.md")).unwrap();
@@ -172,7 +172,7 @@ fn links_lead_within_the_project_only() {
     assert_snapshot!(ground.base(), @"
     /config/AGENTS.md: 7
     /repo/AGENTS.md: 6
-    AGENTS.md refused: leads out of the project; put a copy in the place of the link
+    AGENTS.md refused: leads out of the project; put a copy in place of the link
     ");
     std::fs::remove_file(ground.path("repo/app/AGENTS.md")).unwrap();
     symlink("nowhere", ground.path("repo/app/AGENTS.md")).unwrap();
@@ -359,11 +359,11 @@ fn front_matter_is_read_in_the_forms_that_it_is_written_in() {
 
 #[test]
 fn front_matter_that_cannot_be_read_is_an_error_with_its_line() {
-    assert_snapshot!(said("name: a\nwhat is this"), @"line 3: is no `key: value`");
+    assert_snapshot!(said("name: a\nwhat is this"), @"line 3: is not `key: value`");
     assert_snapshot!(said("name: a\nname: b"), @"line 3: name stands there twice");
     assert_snapshot!(said("description: [a, b]"), @"line 2: description: begins with [; write it in double quotes");
     assert_snapshot!(said("name: \"a"), @"line 2: name: its quote has no end");
     assert_snapshot!(said("name: 'a' b"), @"line 2: name: something stands behind its quote");
-    assert_snapshot!(said("name: \"\\ud800\""), @r"line 2: name: \ud800 is no character");
-    assert_snapshot!(said("name: \"\\x\""), @r"line 2: name: \x is no escape");
+    assert_snapshot!(said("name: \"\\ud800\""), @r"line 2: name: \ud800 is not a character");
+    assert_snapshot!(said("name: \"\\x\""), @r"line 2: name: \x is not an escape");
 }

@@ -1,4 +1,4 @@
-//! What a program does that Codex runs in the place of a call: `tools.exec_command({cmd: "..."})` and patches.
+//! What a program does that Codex runs in place of a call: `tools.exec_command({cmd: "..."})` and patches.
 
 use crate::arguments::COMMANDS;
 

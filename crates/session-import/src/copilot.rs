@@ -135,7 +135,7 @@ impl Writer<'_> {
                 let to = data.text("upToEventId").unwrap_or_default();
                 let Some(before) = self.conversation.before(&to)? else {
                     self.conversation
-                        .lose("a rewind to an event that is no message");
+                        .lose("a rewind to an event that is not a message");
                     return Ok(());
                 };
                 let at = self.said.iter().position(|(id, _)| *id == to);

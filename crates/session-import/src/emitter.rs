@@ -24,10 +24,10 @@ use crate::{IMPORT_ENTRY, Origin};
 /// The custom type of the entry that moves the leaf; `agent-cli` writes the same.
 pub(crate) use session_model::LEAF_ENTRY;
 
-/// What stands in the place of a result that the source does not have.
+/// What stands in place of a result that the source does not have.
 pub(crate) const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
 
-/// What the model sees in the place of a result that was cleared.
+/// What the model sees in place of a result that was cleared.
 pub(crate) const CLEARED: &str = "[Old result of a tool, cleared]";
 
 /// What the first lines of the imported session say.

@@ -19,7 +19,9 @@ pub(crate) fn plain_blocks(emitter: &mut Emitter<'_>, parts: &[Members<'_>]) -> 
             let mime = data.text("mimeType").unwrap_or_default();
             match data.text("data").filter(|_| mime.starts_with("image/")) {
                 Some(data) => blocks.push(Block::image(data, mime)),
-                None => emitter.report.lose("data of a message that is no image"),
+                None => emitter
+                    .report
+                    .lose("data of a message that is not an image"),
             }
         } else if let Some(file) = part.object("fileData") {
             let uri = file.text("fileUri").unwrap_or_default();

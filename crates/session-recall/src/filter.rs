@@ -75,7 +75,7 @@ impl Moment {
         if let Some(at) = dates.iter().find_map(|text| Timestamp::parse(text)) {
             return Ok(Self::Time(at));
         }
-        let wrong = "is no time; write 2026-01-31 or 2026-01-31T10:00:00Z";
+        let wrong = "is not a time; write 2026-01-31 or 2026-01-31T10:00:00Z";
         let Some(path) = path else {
             return Err(wrong.to_owned());
         };

@@ -71,7 +71,7 @@ impl Address {
             let value = decoded(value);
             let seconds = || {
                 let number = value.parse().ok().filter(|seconds| *seconds > 0);
-                number.ok_or_else(|| refused(&format!("{name}={value} is no number of seconds")))
+                number.ok_or_else(|| refused(&format!("{name}={value} is not a number of seconds")))
             };
             match name {
                 "timeout" => timeout = seconds()?,

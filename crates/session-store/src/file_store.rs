@@ -112,7 +112,8 @@ impl Store<FileLog> {
             return Err(StoreError::session(path, TAKEN));
         }
         if pending_path(&path).symlink_metadata().is_ok() {
-            let reason = "a session of this name was begun already; open it, or choose another name";
+            let reason =
+                "a session of this name was begun already; open it, or choose another name";
             return Err(StoreError::session(path, reason));
         }
         Ok(Self::unpersisted(&path, header, files))

@@ -171,7 +171,7 @@ fn refuse_foreign(session: &Path, path: &Path) -> Result<(), StoreError> {
         true => {
             let lock = path.display();
             let reason =
-                format!("{lock} stands where the lock belongs and is no lock; move it away");
+                format!("{lock} stands where the lock belongs and is not a lock; move it away");
             Err(StoreError::session(session, reason).advising(Advice::OrCopy))
         }
     }

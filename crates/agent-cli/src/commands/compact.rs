@@ -49,7 +49,7 @@ pub(super) enum NoPlace {
     Refused(String),
 }
 
-/// Compacts at the leaf, or in the place of the compaction that `instead` finds on the path; `what` is the command.
+/// Compacts at the leaf, or in place of the compaction that `instead` finds on the path; `what` is the command.
 pub(super) fn run_at(
     args: &CompactArgs,
     what: &str,

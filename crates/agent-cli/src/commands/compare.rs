@@ -107,7 +107,9 @@ fn table(rows: &[Value]) -> String {
     };
     let size = |size: &Value| size.as_u64().map(|size| tokens(TokenCount(size)));
     line("", &|row| row["strategy"].as_str().map(str::to_owned));
-    line("tokens before", &|row| size(&row["estimated_tokens_before"]));
+    line("tokens before", &|row| {
+        size(&row["estimated_tokens_before"])
+    });
     line("tokens after", &|row| size(&row["tokens_after"]));
     line("summary", &|row| size(&row["summary_tokens"]));
     line("of it ledger", &|row| {

@@ -129,7 +129,7 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
             return Ok(Outcome::nothing_to_do(reason, document)
                 .of(ReadReport::of_format(session.read_as())));
         };
-        document["repaired"] = json!(out);
+        document["repaired"] = json!(out.to_string_lossy());
         text.push_str(&format!(
             "repaired: {what} -> {}\n",
             clean(&out.display().to_string())

@@ -62,8 +62,9 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
     let mut stdin = std::io::stdin().lock().take(INPUT);
     let read = stdin.read_to_end(&mut text);
     read.map_err(|error| Error::io("read", "standard input", error))?;
-    let input: Input = serde_json::from_slice(&text)
-        .map_err(|error| Error::Usage(format!("standard input is no JSON of a hook: {error}")))?;
+    let input: Input = serde_json::from_slice(&text).map_err(|error| {
+        Error::Usage(format!("standard input is not the JSON of a hook: {error}"))
+    })?;
     let path = match (&input.transcript_path, &input.session_id) {
         (Some(path), _) => path.clone(),
         (None, Some(id)) => {

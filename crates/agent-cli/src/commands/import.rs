@@ -46,7 +46,7 @@ pub(super) fn run(args: &ImportArgs, _: &Global) -> Result<Outcome, Error> {
     let contents = lines.contents(path)?;
     write_new::<&str>(&args.out, contents, true, &[])?;
     let mut document = json!(report);
-    document["out"] = json!(args.out);
+    document["out"] = json!(args.out.to_string_lossy());
     Ok(Outcome::done(&document, text(&report, args)))
 }
 

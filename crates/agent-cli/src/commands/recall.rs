@@ -33,7 +33,7 @@ pub struct RecallArgs {
     /// there as they are. Words that begin with - go behind --. With --scope no session needs to be named.
     #[arg(value_name = "SESSION] [WORDS", allow_negative_numbers = true)]
     pub words: Vec<OsString>,
-    /// Stand at this entry instead of the last one; `root` is before everything.
+    /// Use this entry as the current position instead of the last one; `root` is before everything.
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
     /// Look for this, too, with an answer of its own.

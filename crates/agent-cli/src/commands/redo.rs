@@ -1,4 +1,4 @@
-//! `redo`: brings again what was undone last, or compacts by another strategy in the place of the newest compaction.
+//! `redo`: reapplies the last undo, or replaces the newest compaction by one of another strategy.
 
 use std::path::PathBuf;
 
@@ -13,12 +13,12 @@ use crate::models::ModelArgs;
 use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
 use compaction_core::undoable::{Later, NoReplacing, replaceable};
 
-/// Bring again what was undone last, or compact by another strategy in the place of the newest compaction.
+/// Reapply the last undo, or replace the newest compaction by one of another strategy.
 #[derive(Debug, Args)]
 pub struct RedoArgs {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Compact by this strategy in the place of the newest compaction, or of the one that was undone last:
+    /// Compact by this strategy in place of the newest compaction, or of the one that was undone last:
     /// comma-separated strategies, tried in order until one succeeds: context-full, restore, extractive, prune-only.
     #[arg(long, value_name = "NAMES")]
     pub strategy: Option<String>,
@@ -60,7 +60,7 @@ pub(super) fn run(args: &RedoArgs, global: &Global) -> Result<Outcome, Error> {
     move_leaf(&Direction::Redo, &args.session, &args.output, global)
 }
 
-/// Compacts in the place of the newest compaction.
+/// Compacts in place of the newest compaction.
 fn instead(strategy: &str, args: &RedoArgs, global: &Global) -> Result<Outcome, Error> {
     let later = match args.leave_later {
         true => Later::IsLeft,

@@ -39,7 +39,7 @@ pub(super) fn ids_in(
     matched(end, lines, ids)
 }
 
-/// Returns the ids that the lines of `end` have in the place of `ids`, when they are the same as `lines` otherwise.
+/// Returns the ids that the lines of `end` have in place of `ids`, when they are the same as `lines` otherwise.
 fn matched(end: &str, lines: &[String], ids: &[EntryId]) -> Option<Vec<EntryId>> {
     let found: Vec<&str> = end.strip_suffix('\n')?.split('\n').collect();
     if found.len() != lines.len() {

@@ -269,7 +269,7 @@ fn unknown_setting() {
     let env = TestEnv::sample();
     let key = "compaction.keepRecentToken=1";
     let said = refused(&env, 2, &["plan", "s.jsonl", "--set", key]);
-    assert_snapshot!(said, @"error: settings (--set): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
+    assert_snapshot!(said, @"error: settings (--set): compaction.keepRecentToken is not a setting; did you mean compaction.keepRecentTokens?");
     for arguments in [
         vec!["inspect", "s.jsonl"],
         vec!["context", "s.jsonl"],
@@ -296,13 +296,13 @@ fn unknown_setting() {
 fn settings_of_providers_and_models() {
     let env = TestEnv::sample();
     let set = |pair| refused(&env, 2, &["doctor", "s.jsonl", "--set", pair]);
-    assert_snapshot!(set("provider.lab.wire=chat"), @"error: settings (--set): provider is no setting; did you mean providers?");
+    assert_snapshot!(set("provider.lab.wire=chat"), @"error: settings (--set): provider is not a setting; did you mean providers?");
     assert_snapshot!(set("providers.lab.wire=grpc"), @r#"error: settings (--set): providers.lab.wire is "grpc", but must be "responses", "chat", "messages" or "gemini""#);
-    assert_snapshot!(set("providers.lab.baseURL=x"), @"error: settings (--set): providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
+    assert_snapshot!(set("providers.lab.baseURL=x"), @"error: settings (--set): providers.lab.baseURL is not a setting; did you mean providers.lab.baseUrl?");
     assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
     assert_snapshot!(set("providers.lab.baseUrl=10.0.0.2"), @r#"error: settings (--set): providers.lab.baseUrl: is "10.0.0.2" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
     assert_snapshot!(set("models.openai/gpt-9.window=0"), @"error: settings (--set): models.openai/gpt-9.window is 0, but must be a whole number, at least 1");
-    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is no setting; models.openai/gpt-6 has adaptiveThinking, extraBody, extraHeaders, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; put a name with dots in double quotes");
+    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is not a setting; models.openai/gpt-6 has adaptiveThinking, extraBody, extraHeaders, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; put a name with dots in double quotes");
     assert_snapshot!(set("models.\"openai/gpt-6.2-sol.window=9"), @r#"error: --set models."openai/gpt-6.2-sol.window: put a name with dots in double quotes, as in models."a/b-1.0".window"#);
     assert_snapshot!(set("models.openai/gpt-9.prices=[{}]"), @"error: settings (--set): models.openai/gpt-9.prices[0] needs input");
 }
@@ -320,7 +320,7 @@ fn settings_file_that_cannot_be_used() {
         broken.contains("settings broken.json, line 1: no JSON at column"),
         "{broken}"
     );
-    assert_snapshot!(with("unknown.json"), @"error: settings unknown.json, line 1: compaction.reserve is no setting; did you mean compaction.reserveTokens?");
+    assert_snapshot!(with("unknown.json"), @"error: settings unknown.json, line 1: compaction.reserve is not a setting; did you mean compaction.reserveTokens?");
     assert_snapshot!(with("list.json"), @"error: settings list.json, line 1: must be a JSON object");
 }
 
@@ -484,7 +484,7 @@ fn refused_for_its_lock(env: &TestEnv, what: &str) {
     for arguments in WRITES {
         assert_eq!(
             refused(env, 4, arguments),
-            "error: [DIR]/s.jsonl: [DIR]/s.jsonl.lock stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE",
+            "error: [DIR]/s.jsonl: [DIR]/s.jsonl.lock stands where the lock belongs and is not a lock; move it away, or write a copy with --out FILE",
             "{what}: {arguments:?}"
         );
     }
@@ -540,7 +540,7 @@ fn a_migration_refuses_what_is_no_lock() {
     env.write("s.jsonl", crate::commands::VERSION_1);
     env.write("s.jsonl.lock", "notes");
     let said = refused(&env, 4, &["migrate", "s.jsonl", "--in-place"]);
-    assert_snapshot!(said, @"error: [DIR]/s.jsonl: [DIR]/s.jsonl.lock stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE");
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: [DIR]/s.jsonl.lock stands where the lock belongs and is not a lock; move it away, or write a copy with --out FILE");
 }
 
 #[test]
@@ -595,6 +595,28 @@ fn in_own_mounts(env: &TestEnv, script: &str) -> Option<Output> {
         return None;
     }
     Some(env.output(&mut unshare(script)))
+}
+
+#[cfg(unix)]
+#[test]
+fn paths_that_are_not_unicode_are_written_and_named() {
+    use std::os::unix::ffi::OsStrExt;
+    let env = TestEnv::new();
+    env.session("s.jsonl", SAMPLE);
+    let out = std::ffi::OsStr::from_bytes(b"o\xff");
+    for arguments in [
+        &["export", "s.jsonl", "--json", "--html"][..],
+        &["export", "s.jsonl", "--json", "--to", "codex", "--out"],
+        &["doctor", "s.jsonl", "--json", "--repair", "--out"],
+    ] {
+        let mut command = env.command(BINARY);
+        let output = env.output(command.args(arguments).arg(out));
+        assert!(
+            output.code != Some(101) && output.stdout.starts_with('{'),
+            "{output}"
+        );
+        let _ = std::fs::remove_file(env.folder().join(out));
+    }
 }
 
 #[test]

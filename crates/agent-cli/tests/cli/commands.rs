@@ -90,7 +90,7 @@ fn help() {
                    registers it
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch that agent-cli wrote
-      redo         Bring again what was undone last, or compact by another strategy in the place of the
+      redo         Bring again what was undone last, or compact by another strategy in place of the
                    newest compaction
       pin          Keep a text or an entry verbatim through every compaction; list and remove such pins
       migrate      Write a session of version 1 or 2 as version 3
@@ -205,10 +205,10 @@ fn help() {
               for all of a server
 
           --system-prompt <TEXT>
-              The system prompt, in the place of the built-in one
+              The system prompt, in place of the built-in one
 
           --plain
-              On a terminal: plain lines, which screen readers follow, in the place of an editor at the
+              On a terminal: plain lines, which screen readers follow, in place of an editor at the
               bottom
 
           --no-instructions
@@ -258,7 +258,7 @@ fn help() {
 
     Options:
           --leaf <ID>
-              Stand at this entry instead of the last one; `root` is before everything
+              Use this entry as the current position instead of the last one; `root` is before everything
 
           --window <TOKENS>
               The model's context window in tokens, also the summarizer's; unless given, the largest of

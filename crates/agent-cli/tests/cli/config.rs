@@ -73,7 +73,7 @@ fn values_and_where_they_come_from() {
     assert_snapshot!(shown(&env.run(&["config", "show", "compaction.prunes"])), @"
     exit 2
     --- stderr
-    error: compaction.prunes is no setting; did you mean compaction.prune?
+    error: compaction.prunes is not a setting; did you mean compaction.prune?
     ");
     assert_snapshot!(shown(&env.run(&["config", "show", "a.\"b"])), @r#"
     exit 2

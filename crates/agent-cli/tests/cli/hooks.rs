@@ -54,7 +54,7 @@ fn hooks_are_listed_with_the_place_that_sets_them() {
       timeout  30 s
       set in   --set
     wrong
-      problem  hooks.wrong: matches is no pattern: (: unclosed group
+      problem  hooks.wrong: matches is not a pattern: (: unclosed group
       points   turn_end
       command  true
       matches  (
@@ -170,7 +170,7 @@ fn a_hook_that_fails_is_shown_and_ends_in_1() {
       failed: exit code 3: no such thing
       stderr no such thing
     garbage  exit code 0, [TIME]
-      failed: standard output is no JSON object (expected value at line 1 column 1); write one, or nothing
+      failed: standard output is not a JSON object (expected value at line 1 column 1); write one, or nothing
       stdout garbage
     good  exit code 0, [TIME]
       answered nothing
@@ -216,5 +216,5 @@ fn what_cannot_be_tried_is_refused() {
     assert_snapshot!(said(&["tool_call", "--payload", "list.json"]), @"2: error: --payload list.json: hooks read one JSON object: invalid type: sequence, expected a map at line 1 column 0");
     assert_snapshot!(said(&["tool_call", "--payload", "none.json"]), @"1: error: cannot read none.json: No such file or directory (os error 2)");
     let wrong = "hooks.guard.matches=(";
-    assert_snapshot!(said(&["tool_call", "--set", wrong]), @"2: error: hooks.guard: matches is no pattern: (: unclosed group");
+    assert_snapshot!(said(&["tool_call", "--set", wrong]), @"2: error: hooks.guard: matches is not a pattern: (: unclosed group");
 }

@@ -99,13 +99,13 @@ fn a_pin_seen_from_another_leaf_does_not_move_the_session() {
     let before = env.messages("s.jsonl");
     let arguments = ["pin", "s.jsonl", "--leaf", "e2", "--in-place"];
     let with = |more: &[&'static str]| [&arguments[..], more].concat();
-    env.run(&with(&["--text", "-1 is no index"])).success();
+    env.run(&with(&["--text", "-1 is not an index"])).success();
     assert_eq!(env.messages("s.jsonl"), before);
     env.run(&with(&["e2"])).success();
     assert_eq!(env.messages("s.jsonl"), before);
     env.run(&with(&["--remove", "e2"])).success();
     assert_eq!(env.messages("s.jsonl"), before);
-    assert_eq!(pinned(&env)[0]["text"], "-1 is no index");
+    assert_eq!(pinned(&env)[0]["text"], "-1 is not an index");
     let usage = env.run(&["pin"]).stderr;
     assert!(
         usage.contains("pin [OPTIONS] <SESSION> <ENTRY-ID"),
@@ -278,7 +278,7 @@ fn another_strategy_takes_the_place_of_the_newest_compaction() {
     };
     // The sample has a compaction, and work after it.
     let said = refused(&env, 2, &by("extractive", &[]));
-    assert_snapshot!(said, @"error: 11 entries came after e11 and would be left behind, as by undo; give --leave-later to do it all the same");
+    assert_snapshot!(said, @"error: 11 entries came after e11 and would be left behind, as by undo; give --leave-later to do it anyway");
     let first = env.json(&[&["compact", "s.jsonl", "--in-place"], &SMALL[..]].concat());
     let lines = env.lines("s.jsonl").len();
     let document = env.json(&by("extractive", &[]));

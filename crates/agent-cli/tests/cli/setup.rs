@@ -284,7 +284,7 @@ fn a_hook_tells_what_a_compaction_removed() {
     assert_snapshot!(env.run_on(b"oops", &["hook", "claude"]), @r#"
     exit 2
     --- stderr
-    error: standard input is no JSON of a hook: expected value at line 1 column 1
+    error: standard input is not the JSON of a hook: expected value at line 1 column 1
     "#);
 }
 

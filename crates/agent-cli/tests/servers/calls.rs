@@ -86,7 +86,7 @@ fn misfits() {
         );
         let none = harness.bad(&servers, "s__add", json!([1])).await;
         assert!(
-            none.starts_with("the arguments are no JSON object"),
+            none.starts_with("the arguments are not a JSON object"),
             "{none}"
         );
         servers.stop().await;
@@ -249,7 +249,7 @@ fn unreadable() {
         let servers = harness.start(&[config]).await;
         let said = harness.bad(&servers, "s__unreadable", json!({})).await;
         let want =
-            "; it wrote what is no message: {\"jsonrpc\": \"2.0\", \"result\": \"\u{fffd}\"}";
+            "; it wrote what is not a message: {\"jsonrpc\": \"2.0\", \"result\": \"\u{fffd}\"}";
         assert!(said.ends_with(want), "{said}");
         servers.stop().await;
     });

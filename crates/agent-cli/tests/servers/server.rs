@@ -193,7 +193,7 @@ impl Server {
             }
             "garbage" => answer(id, json!({ "content": "what is this" })),
             "noise" => {
-                println!("this is no message\n{{\"nor\": \"this\"}}\n[1, 2");
+                println!("this is not a message\n{{\"nor\": \"this\"}}\n[1, 2");
                 text(id, "good all the same");
             }
             "variable" => {

@@ -61,7 +61,7 @@ fn hangs() {
 fn prints() {
     assert_eq!(
         wait(failed("prints")),
-        "s failed 0 it ended with exit code 0; it wrote what is no message: Usage: server [1mFOLDER [0m"
+        "s failed 0 it ended with exit code 0; it wrote what is not a message: Usage: server [1mFOLDER [0m"
     );
 }
 

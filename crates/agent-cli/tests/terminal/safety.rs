@@ -202,7 +202,7 @@ impl agent_tui::Host for Alone {
     }
 }
 
-/// Panics in a running session, in the place of the program: run by the test below.
+/// Panics in a running session, in place of the program: run by the test below.
 #[test]
 #[ignore = "a part of a_panic_leaves_the_terminal_as_it_was"]
 fn panics_in_a_session() {

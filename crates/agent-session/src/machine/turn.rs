@@ -51,7 +51,7 @@ impl Step {
         }
     }
 
-    /// Does what is wanted in the place of sending; where that was taken back, the messages are sent after all.
+    /// Does what is wanted in place of sending; where that was taken back, the messages are sent after all.
     pub(super) fn withheld(&mut self) -> State {
         self.forget_withdrawn();
         match self.memory.in_turn {

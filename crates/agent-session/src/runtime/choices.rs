@@ -163,7 +163,7 @@ fn omission(tree: &SessionTree, leaf: Leaf, id: &EntryId) -> Result<EntryDraft, 
         },
         Some(_) | None => {
             return Err(Refusal::refused(format!(
-                "entry {id} cannot be left out: it is no message, or calls tools"
+                "entry {id} cannot be left out: it is not a message, or calls tools"
             )));
         }
     };

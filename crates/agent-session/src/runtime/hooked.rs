@@ -112,7 +112,7 @@ impl CompactionJob {
         }
     }
 
-    /// Returns what a hook supplies in the place of the plan.
+    /// Returns what a hook supplies in place of the plan.
     pub(super) fn overridden(
         &self,
         plan: &CompactionPlan,

@@ -1,4 +1,4 @@
-//! Undo, redo, and another compaction in the place of the newest.
+//! Undo, redo, and another compaction in place of the newest.
 
 use compaction_core::{Strategy, leaf_move};
 use hooks::Notification;
@@ -80,7 +80,7 @@ impl AgentSession {
     ) -> Result<Replaceable, Refusal> {
         self.require_idle().await?;
         let refused = match strategy {
-            Strategy::Off => Some("off is no strategy to compact with; name another"),
+            Strategy::Off => Some("off is not a strategy to compact with; name another"),
             Strategy::Handoff => Some("a handoff takes the place of nothing; undo, then hand off"),
             Strategy::ContextFull
             | Strategy::Restore
@@ -97,7 +97,7 @@ impl AgentSession {
         })
     }
 
-    /// Writes a compaction in the place of another one: where it was planned, after the move to there.
+    /// Writes a compaction in place of another one: where it was planned, after the move to there.
     pub(super) async fn write_instead(
         &mut self,
         instead: &Replaceable,

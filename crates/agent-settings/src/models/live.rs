@@ -13,7 +13,7 @@ use summarize::models::{LiveModel, LiveModels};
 use summarize::{Candidate, Fallback};
 
 /// Returns the models of a session in which `name` answers, or else the model of the settings; `given` has what is
-/// asked for in the place of the catalog's, and `record` is where exchanges are recorded. Nothing is sent.
+/// asked for in place of the catalog's, and `record` is where exchanges are recorded. Nothing is sent.
 ///
 /// # Errors
 /// [`ModelsError`] for what is unknown or has no key.

@@ -62,7 +62,7 @@ impl ApprovalStore {
         )?;
         let project = root.to_str().ok_or_else(|| {
             let root = root.display();
-            format!("approvals are not remembered for {root}: its name is no UTF-8 text")
+            format!("approvals are not remembered for {root}: its name is not UTF-8 text")
         })?;
         Ok(Self {
             file: config.join(NAME),
@@ -166,7 +166,7 @@ impl ApprovalStore {
         let file = self.file.display();
         if !metadata.is_file() || metadata.len() > LARGEST {
             return Err(format!(
-                "{file} is no file of approvals; move it away to have answers remembered"
+                "{file} is not a file of approvals; move it away to have answers remembered"
             ));
         }
         let mut text = String::new();

@@ -140,7 +140,7 @@ impl Original {
         // Opening the file for writing shows if that is allowed; replacing it would not.
         let writable = place.open(Purpose::TryWrite);
         writable.map_err(|error| reason(&error))?;
-        let text = plain_text(bytes).ok_or("is no UTF-8 text; change it with a command")?;
+        let text = plain_text(bytes).ok_or("is not UTF-8 text; change it with a command")?;
         Ok(Self { place, found, text })
     }
 

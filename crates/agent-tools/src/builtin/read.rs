@@ -237,7 +237,7 @@ impl Page {
             }
             Err(_) => {
                 return Err(format!(
-                    "line {number} is no UTF-8 text; look at the file with a command"
+                    "line {number} is not UTF-8 text; look at the file with a command"
                 ));
             }
         };

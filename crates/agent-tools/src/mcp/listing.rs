@@ -203,7 +203,7 @@ fn parameters(schema: &JsonObject, redactor: &Redactor) -> Result<Value, String>
         .entry("properties")
         .or_insert_with(|| Map::new().into());
     if !properties.is_object() {
-        return Err("the properties in the schema of its arguments are no object".to_owned());
+        return Err("the properties in the schema of its arguments are not an object".to_owned());
     }
     let mut schema = Value::Object(schema);
     each_string(&mut schema, &|text| *text = redactor.clean_answer(text));

@@ -136,7 +136,7 @@ impl ServerOutput {
 pub(super) fn noise(findings: &StreamFindings) -> String {
     findings.noise().map_or(String::new(), |noise| {
         let noise = one_line(&noise, SAID_CHARS);
-        format!("; it wrote what is no message: {noise}")
+        format!("; it wrote what is not a message: {noise}")
     })
 }
 

@@ -143,7 +143,7 @@ fn help_fits_forty_columns() {
           send after this turn; else a new
           line
       ctrl+j, \ enter  new line
-      up, down       prompts of before
+      up, down       earlier prompts
       alt+up         edit the newest message
           that waits
       esc            cancel the compaction,

@@ -108,7 +108,7 @@ fn models_and_thinking_are_chosen_from_lists() {
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session
        0199
     ~~~
-    Models: let another one answer
+    Models: choose one
     > openai/gpt-5.4      now
       anthropic/claude-x
 

@@ -170,10 +170,10 @@ pub(super) fn ran(state: &mut State, ran: BashExecution) -> Vec<Action> {
     vec![Action::command("!", Command::AddExecution(Box::new(ran)))]
 }
 
-/// Lets a prompt of before be chosen, the newest first.
+/// Lets an earlier prompt be chosen, the newest first.
 pub(super) fn pick_prompt(state: &mut State, prompts: Vec<String>) -> Vec<Action> {
     if prompts.is_empty() {
-        state.error("there is no prompt of before");
+        state.error("there is no earlier prompt");
         return Vec::new();
     }
     let items = prompts.into_iter().rev().map(|prompt| Choice {

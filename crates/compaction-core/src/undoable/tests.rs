@@ -196,7 +196,7 @@ fn another_compaction_takes_the_place_of_the_newest_or_of_the_one_that_was_undon
     insta::assert_snapshot!(replaced(&session, Later::Stays), @r#"n3 at Some("n2") from Some("n7") leaving []"#);
     session.say();
     session.say();
-    insta::assert_snapshot!(replaced(&session, Later::Stays), @"2 entries came after n3 and would be left behind, as by undo; say so to do it all the same");
+    insta::assert_snapshot!(replaced(&session, Later::Stays), @"2 entries came after n3 and would be left behind, as by undo; say so to do it anyway");
     insta::assert_snapshot!(replaced(&session, Later::IsLeft), @r#"n3 at Some("n2") from Some("n9") leaving ["n8", "n9"]"#);
 }
 

@@ -73,7 +73,7 @@ impl HookAnswer {
         }
         let value: Value = serde_json::from_slice(stdout).map_err(|error| {
             HookError(format!(
-                "standard output is no JSON object ({error}); write one, or nothing"
+                "standard output is not a JSON object ({error}); write one, or nothing"
             ))
         })?;
         let mut members = Members::of("", value)?;

@@ -270,15 +270,15 @@ async fn what_cannot_be_used_is_a_failure_that_names_it() {
     }
     insta::assert_snapshot!(said, @r#"
     blocked!
-        standard output is no JSON object (expected value at line 1 column 1); write one, or nothing
+        standard output is not a JSON object (expected value at line 1 column 1); write one, or nothing
     []
         standard output is a list; it must be a JSON object
     null
         standard output is null; it must be a JSON object
     {} {}
-        standard output is no JSON object (trailing characters at line 1 column 4); write one, or nothing
+        standard output is not a JSON object (trailing characters at line 1 column 4); write one, or nothing
     {"block": true
-        standard output is no JSON object (EOF while parsing an object at line 1 column 14); write one, or nothing
+        standard output is not a JSON object (EOF while parsing an object at line 1 column 14); write one, or nothing
     {"block": "yes"}
         block is a text; it must be true or false
     {"blocked": true}

@@ -100,7 +100,7 @@ impl HttpProvider {
         let answered = call.get_for_text(&url, self.headers(&call)?).await;
         let text = answered.map_err(|error| self.advised(error))?;
         let list: List = serde_json::from_str(&text).map_err(|error| {
-            let text = format!("the answer is no list of models: {error}");
+            let text = format!("the answer is not a list of models: {error}");
             call.error(ProviderErrorKind::Malformed, &text)
         })?;
         let models = list.data.into_iter();

@@ -152,7 +152,7 @@ impl HttpProvider {
         // The user's headers override the others.
         for (name, text) in session.into_iter().chain(own) {
             let name = HeaderName::try_from(name.as_str()).map_err(|_| {
-                let text = format!("{name:?} is no name of a header");
+                let text = format!("{name:?} is not the name of a header");
                 call.error(ProviderErrorKind::InvalidRequest, &text)
             })?;
             let value = value(name.as_str(), text)?;

@@ -12,7 +12,7 @@ use crate::wire::responses::{is_compaction, part_texts, usage};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NativeError {
     /// It has another form.
-    #[error("the answer is no compacted history: {0}")]
+    #[error("the answer is not a compacted history: {0}")]
     Malformed(String),
     /// The service reports a failure inside an otherwise valid answer; the text is its JSON error object.
     #[error("the service could not compact: {0}")]

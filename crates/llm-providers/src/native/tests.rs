@@ -96,11 +96,11 @@ fn a_standalone_compaction_is_kept_verbatim() {
     ];
     let told = bodies.map(|body| show(&decode_compact(body, &target)));
     assert_snapshot!(told.join("\n"), @r#"
-    the answer is no compacted history: no JSON object
-    the answer is no compacted history: no output
+    the answer is not a compacted history: no JSON object
+    the answer is not a compacted history: no output
     the answer has 0 compaction items instead of one
     the answer has 2 compaction items instead of one
-    the answer is no compacted history: the compaction item is empty
+    the answer is not a compacted history: the compaction item is empty
     the service could not compact: {"message":"no"}
     openai/gpt-5.5
     {"type":"compaction_summary","summary":[{"type":"summary_text","text":"did this"}]}

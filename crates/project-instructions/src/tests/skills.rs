@@ -82,7 +82,7 @@ fn a_skill_needs_a_name_that_fits() {
     .agents/skills/d-bare/SKILL.md refused: does not begin with a line of ---, name and description
     .agents/skills/e-open/SKILL.md refused: has no second line of --- near its beginning
     .agents/skills/f-empty/SKILL.md refused: is empty
-    .agents/skills/h-out/SKILL.md refused: leads out of the project; put a copy in the place of the link
+    .agents/skills/h-out/SKILL.md refused: leads out of the project; put a copy in place of the link
     "#);
 }
 
@@ -134,7 +134,7 @@ fn a_skill_opens_no_folder_above_the_workspace_and_none_outside_of_the_project()
     assert_snapshot!(ground.skills(), @"
     /repo/.agents/skills/above/SKILL.md refused: its folder is the working folder or one above it; put the skill into a folder of its own
     /repo/.agents/skills/here/SKILL.md refused: its folder is the working folder or one above it; put the skill into a folder of its own
-    /repo/.agents/skills/out/SKILL.md refused: its folder leads out of the project; put a copy in the place of the link
+    /repo/.agents/skills/out/SKILL.md refused: its folder leads out of the project; put a copy in place of the link
     /repo/.agents/skills/shared/SKILL.md: 0 (it says no name, so its folder's counts)
     /config/skills/all/SKILL.md refused: its folder is the working folder or one above it; put the skill into a folder of its own
     /config/skills/top/SKILL.md refused: its folder is the working folder or one above it; put the skill into a folder of its own
@@ -154,7 +154,7 @@ fn of_too_many_skills_the_first_by_name_are_looked_at() {
         "---\nname: first\ndescription: d\n---\n",
     );
     assert_snapshot!(ground.skills(), @"
-    .agents/skills refused: the 3 after the first 500 by name are not looked at; move what is no skill elsewhere
+    .agents/skills refused: the 3 after the first 500 by name are not looked at; move what is not a skill elsewhere
     .agents/skills/s000/SKILL.md: 0
     ");
 }

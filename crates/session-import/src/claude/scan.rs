@@ -27,7 +27,7 @@ pub(super) struct Scan {
     prompts: HashMap<u64, VecDeque<Box<str>>>,
     /// How good the title is.
     title_rank: u8,
-    /// What the model sees in the place of results, by the ids of their calls, and of records; `None` for nothing.
+    /// What the model sees in place of results, by the ids of their calls, and of records; `None` for nothing.
     pub replaced: BTreeMap<Box<str>, Option<String>>,
     /// The subagent whose session it is, if it is one.
     pub agent: Option<String>,

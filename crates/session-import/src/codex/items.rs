@@ -69,7 +69,7 @@ pub(super) fn message_parts(report: &mut ImportReport, item: &Members<'_>) -> Us
     parts
 }
 
-/// Returns the content of a message, with nothing in the place of what is no text or image.
+/// Returns the content of a message, with nothing in place of what is no text or image.
 pub(super) fn message_blocks(report: &mut ImportReport, item: &Members<'_>) -> Vec<Option<Block>> {
     if let Some(text) = item.text("content") {
         return vec![Some(Block::text(text))];

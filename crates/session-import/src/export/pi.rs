@@ -205,7 +205,7 @@ fn kept(
         }
     }
     let Ok(line) = String::from_utf8(tree.raw_line(index)?) else {
-        report.lose("entry with bytes that are no text");
+        report.lose("entry with bytes that are not text");
         return Ok(None);
     };
     Ok(Some(Kept {

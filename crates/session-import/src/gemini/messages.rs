@@ -115,7 +115,7 @@ fn write_user(
     let mut parts = UserParts::default();
     let blocks = content(emitter, message);
     blocks.into_iter().for_each(|block| parts.add(block));
-    // What the user typed, where the message to the model has files in the place of their names.
+    // What the user typed, where the message to the model has files in place of their names.
     if let Some(raw) = message.raw("displayContent") {
         let said = blocks_of(emitter, raw);
         if !said.is_empty() && parts.own != said {

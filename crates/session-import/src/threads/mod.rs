@@ -38,7 +38,7 @@ pub(crate) trait WriteUnit {
         report: &mut ImportReport,
     ) -> Option<CallResult>;
 
-    /// Returns what the model sees in the place of the result of a call, where that was cleared or shortened.
+    /// Returns what the model sees in place of the result of a call, where that was cleared or shortened.
     fn replacement(&self, _call: &str) -> Option<String> {
         None
     }

@@ -70,7 +70,7 @@ impl AgentMessage {
     }
 
     /// Returns true when a turn begins with the message: a request or command of the user, a message of an
-    /// extension, or a summary in the place of those.
+    /// extension, or a summary in place of those.
     pub fn starts_turn(&self) -> bool {
         match self {
             Self::User(_)
@@ -328,7 +328,7 @@ pub struct CustomMessage {
     pub timestamp: Option<Timestamp>,
 }
 
-/// A summary in the place of messages.
+/// A summary in place of messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryMessage {
     /// The summary.

@@ -11,7 +11,7 @@ use crate::tree::{EntryIndex, NO_PARENT, Row, SessionTree, has_room, hash_id};
 #[non_exhaustive]
 pub enum AppendEntryError {
     /// The line is no entry with an id and a parent.
-    #[error("the line is no entry with an id and a parent")]
+    #[error("the line is not an entry with an id and a parent")]
     NotAnEntry,
     /// There is an entry of this id.
     #[error("there is an entry {0} already")]

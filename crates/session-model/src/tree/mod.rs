@@ -92,7 +92,7 @@ pub struct SessionTree {
     source: Arc<dyn LineSource>,
     /// Shared by all clones.
     meter: Arc<ReadMeter>,
-    /// Lines that are read in the place of entries' own.
+    /// Lines that are read in place of entries' own.
     replaced: BTreeMap<EntryIndex, Box<[u8]>>,
     /// Lines whose content is damaged, shared by all clones.
     damaged: Arc<Mutex<BTreeSet<u64>>>,
@@ -259,7 +259,7 @@ impl SessionTree {
     }
 
     /// Returns the bytes of `span` as the session has them, which may hold several lines; `None` where this tree reads
-    /// other lines in the place of some, so that their entries have to be read one by one.
+    /// other lines in place of some, so that their entries have to be read one by one.
     ///
     /// # Errors
     ///

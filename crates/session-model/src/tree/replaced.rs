@@ -12,7 +12,7 @@ impl SessionTree {
         self.source = wrap(self.source.clone());
     }
 
-    /// Puts another line in the place of an entry's own. Ids, parents and kinds stay what they are, and so does the
+    /// Puts another line in place of an entry's own. Ids, parents and kinds stay what they are, and so does the
     /// session: only this tree and its clones read the line.
     pub fn replace_line(&mut self, index: EntryIndex, line: impl Into<Box<[u8]>>) {
         self.replaced.insert(index, line.into());

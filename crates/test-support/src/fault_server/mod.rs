@@ -43,7 +43,7 @@ impl Received {
     pub fn json(&self) -> Value {
         match serde_json::from_slice(&self.body) {
             Ok(value) => value,
-            Err(error) => panic!("the body of {} is no JSON: {error}", self.path),
+            Err(error) => panic!("the body of {} is not JSON: {error}", self.path),
         }
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn run(args: &ExportArgs, file: &Path, global: &Global) -> Result<Out
     refuse_failed_reads(tree, &session.path)?;
     write_new(file, Contents::Empty, true, &[&made.html]).map_err(of_page)?;
     let document = json!({
-        "written_to": file,
+        "written_to": file.to_string_lossy(),
         "bytes": made.html.len(),
         "entries": made.entries,
         "compactions": made.compactions,

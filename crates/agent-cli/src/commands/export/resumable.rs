@@ -38,7 +38,7 @@ pub(super) fn run(
     crate::read_report::refuse_failed_reads(tree, &session.path)?;
     write_spooled(lines, out)?;
     let mut document = json!(report);
-    document["out"] = json!(out);
+    document["out"] = json!(out.to_string_lossy());
     let text = text(&report, out);
     Ok(Outcome::done(&document, text).of(session.report()))
 }

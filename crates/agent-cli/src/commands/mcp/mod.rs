@@ -208,7 +208,7 @@ impl State {
         }
         let session = session.as_ref().map(|path| {
             let text = path.to_str();
-            text.ok_or("the path of the session is no Unicode")
+            text.ok_or("the path of the session is not Unicode")
         });
         let line = tool.command_line(call, session.transpose()?)?;
         let cli = Cli::try_parse_from(line).map_err(|error| super::brief(&error))?;

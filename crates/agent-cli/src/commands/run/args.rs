@@ -70,10 +70,10 @@ pub struct RunArgs {
     /// Let the model use this tool without asking, for this run: bash, SERVER__TOOL, or SERVER__* for all of a server.
     #[arg(long, value_name = "TOOL")]
     pub allow: Vec<String>,
-    /// The system prompt, in the place of the built-in one.
+    /// The system prompt, in place of the built-in one.
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
-    /// On a terminal: plain lines, which screen readers follow, in the place of an editor at the bottom.
+    /// On a terminal: plain lines, which screen readers follow, in place of an editor at the bottom.
     #[arg(long, conflicts_with = "prompt")]
     pub plain: bool,
     /// Read no AGENTS.md or the like, and list no skills (docs/reference/instructions.md).

@@ -252,8 +252,10 @@ impl Ended {
     fn waiting(&self) -> String {
         match (&self.go_on, self.finished.waiting) {
             (None, _) | (Some(_), 0) => String::new(),
-            (Some(_), 1) => "; 1 message waits and is sent then".to_owned(),
-            (Some(_), waiting) => format!("; {waiting} messages wait and are sent then"),
+            (Some(_), 1) => "; 1 message waits and is sent when you continue".to_owned(),
+            (Some(_), waiting) => {
+                format!("; {waiting} messages wait and are sent when you continue")
+            }
         }
     }
 

@@ -260,7 +260,7 @@ fn prompt(args: &RunArgs) -> Result<Option<String>, Error> {
                 .read_to_string(&mut text)
                 .map_err(|error| match error.kind() {
                     ErrorKind::InvalidData => {
-                        Error::Usage("standard input is no text; a prompt is UTF-8".to_owned())
+                        Error::Usage("standard input is not text; a prompt is UTF-8".to_owned())
                     }
                     _ => Error::io("read", "-", error),
                 })?;
@@ -340,7 +340,7 @@ fn models(
     }
 }
 
-/// Returns what the arguments ask for in the place of what the catalog has.
+/// Returns what the arguments ask for in place of what the catalog has.
 pub(super) fn selection(args: &RunArgs, window: Option<TokenCount>) -> Selection {
     Selection {
         model: String::new(),

@@ -26,7 +26,7 @@ impl ScriptFile {
         // A pipe may never be written to, and a device never ends.
         if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
             let file = path.display();
-            let text = format!("cannot read the script {file}: it is no regular file; name one");
+            let text = format!("cannot read the script {file}: it is not a regular file; name one");
             return Err(Error::Usage(text));
         }
         let text = std::fs::read_to_string(path).map_err(|error| {
@@ -35,7 +35,7 @@ impl ScriptFile {
                 std::io::ErrorKind::IsADirectory => {
                     "it is a folder; name a script in it".to_owned()
                 }
-                std::io::ErrorKind::InvalidData => "it is no text".to_owned(),
+                std::io::ErrorKind::InvalidData => "it is not text".to_owned(),
                 _ => error.to_string(),
             };
             Error::Usage(format!("cannot read the script {}: {why}", path.display()))
@@ -66,7 +66,7 @@ impl ScriptFile {
         match std::fs::canonicalize(&from) {
             Ok(folder) if folder.is_dir() => Ok(Some(folder)),
             Ok(_) | Err(_) => Err(Error::Usage(format!(
-                "script {}: its workspace {} is no folder",
+                "script {}: its workspace {} is not a folder",
                 self.path.display(),
                 from.display()
             ))),

@@ -79,7 +79,7 @@ pub(super) fn put(text: &str, place: Place, agent: &str, program: &str) -> Resul
         _ if !there.is_empty() => {}
         Place::Hook(..) => {
             let list = object.array_value_or_create(name);
-            let list = list.ok_or_else(|| format!("{} is no list", names.join(".")))?;
+            let list = list.ok_or_else(|| format!("{} is not a list", names.join(".")))?;
             list.ensure_multiline();
             list.append(value);
         }
@@ -234,7 +234,7 @@ fn object_at(text: &str, names: &[&str]) -> Result<(CstRootNode, CstObject), Str
     let mut object = root.object_value().ok_or("the file holds no object")?;
     for name in names {
         let inner = object.object_value_or_create(name);
-        object = inner.ok_or_else(|| format!("{name} is no object"))?;
+        object = inner.ok_or_else(|| format!("{name} is not an object"))?;
     }
     Ok((root, object))
 }
@@ -304,7 +304,7 @@ fn put_table(text: &str, outer: &str, program: &str) -> Result<String, String> {
     }
     match toml(&after) {
         Ok(_) => Ok(after),
-        Err(_) => Err(format!("{outer} is no table that can be added to")),
+        Err(_) => Err(format!("{outer} is not a table that can be added to")),
     }
 }
 
@@ -319,7 +319,7 @@ fn take_table(text: &str, outer: &str) -> Result<String, String> {
     let range = server.span().zip(last).filter(|_| server.is_table());
     let (start, last) = range
         .map(|(header, last)| (header.start, last))
-        .ok_or_else(|| format!("{outer}.{SERVER} is no table of its own; remove it by hand"))?;
+        .ok_or_else(|| format!("{outer}.{SERVER} is not a table of its own; remove it by hand"))?;
     let end = text[last..]
         .find('\n')
         .map_or(text.len(), |at| last + at + 1);

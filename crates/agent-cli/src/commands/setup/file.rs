@@ -132,7 +132,7 @@ impl Edited {
         Ok(Some(file))
     }
 
-    /// Puts a staged file in the place of this one; without one, removes this one.
+    /// Puts a staged file in place of this one; without one, removes this one.
     fn replace(&self, staged: Option<NamedTempFile>) -> Result<(), Error> {
         let done = match staged {
             Some(staged) => staged

@@ -273,10 +273,10 @@ fn what_setup_did_not_write_is_not_ours() {
 #[test]
 fn what_cannot_be_edited_is_refused() {
     let refused = |text, agent| put(text, places(agent)[0].1, agent, "agent-cli").unwrap_err();
-    assert_snapshot!(refused("{ \"mcpServers\": 3 }", "claude"), @"mcpServers is no object");
+    assert_snapshot!(refused("{ \"mcpServers\": 3 }", "claude"), @"mcpServers is not an object");
     assert_snapshot!(refused("{ oops", "claude"), @"Expected colon after the string or word in object property on line 1 column 7");
     assert_snapshot!(refused("[]", "claude"), @"the file holds no object");
-    assert_snapshot!(refused("mcp_servers = 3", "codex"), @"mcp_servers is no table that can be added to");
+    assert_snapshot!(refused("mcp_servers = 3", "codex"), @"mcp_servers is not a table that can be added to");
 }
 
 #[test]

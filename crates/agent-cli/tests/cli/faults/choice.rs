@@ -124,7 +124,7 @@ fn an_unknown_model() {
 fn a_catalog_entry_with_a_bad_field() {
     let bench = Bench::replying(vec![Reply::Reset]);
     let mut command = bench.compact(&["--set", r#"models."test/alpha".windows=5"#]);
-    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"error: settings (--set): models.test/alpha.windows is no setting; did you mean models.test/alpha.window?");
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"error: settings (--set): models.test/alpha.windows is not a setting; did you mean models.test/alpha.window?");
     let mut command = bench.compact(&["--set", "providers.test.baseUrl=nowhere"]);
     assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @r#"error: settings (--set): providers.test.baseUrl: is "nowhere" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
 }

@@ -207,10 +207,10 @@ fn native_answers_of_other_forms() {
     );
     assert_snapshot!(falls_to_words(&not_found, "standalone"), @"warning: test/alpha (native standalone): Invalid URL (POST /responses/compact)");
     let no_output = Reply::json(200, &json!({"id": "x"}));
-    assert_snapshot!(falls_to_words(&no_output, "standalone"), @"warning: test/alpha (native standalone): the answer is no compacted history: no output");
+    assert_snapshot!(falls_to_words(&no_output, "standalone"), @"warning: test/alpha (native standalone): the answer is not a compacted history: no output");
     let no_json = Reply::text(200, "application/json", "{\"output\":[");
-    assert_snapshot!(falls_to_words(&no_json, "standalone"), @"warning: test/alpha (native standalone): the answer is no compacted history: no JSON object");
-    assert_snapshot!(falls_to_words(&in_band(&[item("")]), "in-band"), @"warning: test/alpha (native in-band): the answer is no compacted history: the compaction item is empty");
+    assert_snapshot!(falls_to_words(&no_json, "standalone"), @"warning: test/alpha (native standalone): the answer is not a compacted history: no JSON object");
+    assert_snapshot!(falls_to_words(&in_band(&[item("")]), "in-band"), @"warning: test/alpha (native in-band): the answer is not a compacted history: the compaction item is empty");
 }
 
 /// A history that is no smaller than what it replaces helps nothing.

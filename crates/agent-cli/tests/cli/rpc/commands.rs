@@ -339,7 +339,7 @@ fn another_model_answers_from_the_next_request_on() {
     );
     assert_snapshot!(client.refused("set_model", json!({ "model": "scripted:none.jsonl" })), @"invalid (model): cannot read the script none.jsonl: there is no such file");
     #[cfg(unix)]
-    assert_snapshot!(client.refused("set_model", json!({ "model": "scripted:/dev/null" })), @"invalid (model): cannot read the script /dev/null: it is no regular file; name one");
+    assert_snapshot!(client.refused("set_model", json!({ "model": "scripted:/dev/null" })), @"invalid (model): cannot read the script /dev/null: it is not a regular file; name one");
     assert_snapshot!(client.refused("set_model", json!({ "model": "nobody/nothing" })), @"invalid (model): no provider nobody; add it to the settings under providers, or give --base-url");
     assert_eq!(client.end().0, Some(0));
 }

@@ -97,7 +97,7 @@ fn the_end_in_the_middle_of_a_request_is_an_error_and_the_end() {
     let (code, left, _) = client.end();
     assert_eq!(code, Some(0));
     assert_snapshot!(kinds(&left), @"
-    null: malformed: line 1: this is no JSON: EOF while parsing a string at column 20
+    null: malformed: line 1: this is not JSON: EOF while parsing a string at column 20
     session_end
     ");
     // Nothing was said, so nothing is kept.

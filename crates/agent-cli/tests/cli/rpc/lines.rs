@@ -29,9 +29,9 @@ fn bad_lines_are_answered_and_the_session_goes_on() {
     ];
     let said: Vec<String> = bad.iter().map(|line| said_to(&mut client, line)).collect();
     insta::assert_snapshot!(said.join("\n"), @r#"
-    malformed: line 1: this is no JSON: EOF while parsing an object at column 1
+    malformed: line 1: this is not JSON: EOF while parsing an object at column 1
     malformed: line 2: a request is a JSON object, such as {"type":"get_state"}
-    malformed: line 3: byte 1 is no UTF-8; a request is a JSON object in one line
+    malformed: line 3: byte 1 is not UTF-8; a request is a JSON object in one line
     invalid (type): line 4: it is missing; name the command, such as get_state
     invalid (type): line 5: unknown command `nothing`, expected one of `prompt`, `steer`, `follow_up`, `take_back`, `resume`, `abort`, `compact`, `review_compaction`, `abort_compaction`, `set_auto_compaction`, `set_model`, `get_state`, `get_context`, `get_plan`, `get_tree`, `navigate_tree`, `fork`, `undo`, `redo`, `pin`, `unpin`, `pins`, `approve`, `subscribe`, `handoff`, `label`, `close`
     invalid (text): line 6: invalid type: sequence, expected a string

@@ -23,7 +23,7 @@ fn settings_that_are_wrong() {
     assert_snapshot!(runs.refused(2, &["-p", "hi"]), @r#"error: settings [DIR]/config/settings.json, line 3: compaction.enabled is "yes", but must be true or false"#);
     runs.env
         .write("config/settings.json", "{\n  \"compactoin\": {}\n}\n");
-    assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings [DIR]/config/settings.json, line 2: compactoin is no setting; did you mean compaction?");
+    assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings [DIR]/config/settings.json, line 2: compactoin is not a setting; did you mean compaction?");
     runs.env.write(
         "config/settings.json",
         "{\n  \"tools\": { \"enabled\": [\"axe\"] }\n}\n",
@@ -68,7 +68,7 @@ fn scripts_that_cannot_be_played() {
     assert_snapshot!(play("tmp"), @"error: cannot read the script tmp: it is a folder; name a script in it");
     assert_snapshot!(play(""), @"error: --provider scripted: names no script; say scripted:FILE");
     runs.env.write("binary.jsonl", b"\xff\xfe\0");
-    assert_snapshot!(play("binary.jsonl"), @"error: cannot read the script binary.jsonl: it is no text");
+    assert_snapshot!(play("binary.jsonl"), @"error: cannot read the script binary.jsonl: it is not text");
     runs.env.write(
         "bad.jsonl",
         "{\"script\":1}\n\n{\"answer\":{\"txet\":\"A.\"}}\n",
@@ -78,12 +78,12 @@ fn scripts_that_cannot_be_played() {
         "gone.jsonl",
         "{\"script\":1,\"workspace\":\"nowhere\"}\n{\"answer\":{\"text\":\"A.\"}}\n",
     );
-    assert_snapshot!(play("gone.jsonl"), @"error: script gone.jsonl: its workspace nowhere is no folder");
+    assert_snapshot!(play("gone.jsonl"), @"error: script gone.jsonl: its workspace nowhere is not a folder");
     runs.env.write(
         "file.jsonl",
         "{\"script\":1,\"workspace\":\"bad.jsonl\"}\n{\"answer\":{\"text\":\"A.\"}}\n",
     );
-    assert_snapshot!(play("file.jsonl"), @"error: script file.jsonl: its workspace bad.jsonl is no folder");
+    assert_snapshot!(play("file.jsonl"), @"error: script file.jsonl: its workspace bad.jsonl is not a folder");
 }
 
 /// A copy that nobody would work in is not made.
@@ -196,7 +196,7 @@ fn a_full_disk() {
     assert_snapshot!(limited(1, "-p hi"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent then
+    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent when you continue
     to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
     assert_eq!(runs.sessions().len(), 0);
@@ -226,13 +226,13 @@ fn a_session_that_cannot_grow() {
     assert_snapshot!(run("-p more"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent then
+    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent when you continue
     to continue: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
     ");
     assert_snapshot!(run("--tools none"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent then
+    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent when you continue
     to continue: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
     ");
     let output = runs.play(&["--session", "s.jsonl"]);
@@ -272,7 +272,7 @@ fn f12_scripts_and_settings_that_never_end_are_refused() {
         .arg(runs.env.path("pipe"))
         .status();
     assert!(made.expect("mkfifo runs").success());
-    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:pipe"]), @"error: cannot read the script pipe: it is no regular file; name one");
-    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:/dev/zero"]), @"error: cannot read the script /dev/zero: it is no regular file; name one");
+    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:pipe"]), @"error: cannot read the script pipe: it is not a regular file; name one");
+    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:/dev/zero"]), @"error: cannot read the script /dev/zero: it is not a regular file; name one");
     assert_snapshot!(runs.refused(2, &["-p", "hi", "--settings", "/dev/zero"]), @"error: settings /dev/zero, line 1: no JSON at column 1: unexpected token");
 }

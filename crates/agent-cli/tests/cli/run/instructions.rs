@@ -114,7 +114,7 @@ fn the_event_at_the_start_names_the_files() {
     };
     let text = told(&["-p", "one", "--mode", "json"]);
     let text = text.replace(&runs.env.folder().display().to_string(), "[DIR]");
-    assert_snapshot!(text, @r#"{"type":"instructions","reason":"start","files":[{"path":"config/AGENTS.md","tokens":0,"state":"refused","note":"is no UTF-8 text: byte 1, line 1; save it as UTF-8"},{"path":"AGENTS.md","tokens":61,"state":"loaded","note":null},{"path":".agents/skills/release/SKILL.md","tokens":19,"state":"listed","note":null}]}"#);
+    assert_snapshot!(text, @r#"{"type":"instructions","reason":"start","files":[{"path":"config/AGENTS.md","tokens":0,"state":"refused","note":"is not UTF-8 text: byte 1, line 1; save it as UTF-8"},{"path":"AGENTS.md","tokens":61,"state":"loaded","note":null},{"path":".agents/skills/release/SKILL.md","tokens":19,"state":"listed","note":null}]}"#);
     assert_eq!(
         told(&["-p", "one", "--mode", "json", "--no-instructions"]),
         ""

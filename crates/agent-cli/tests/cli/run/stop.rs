@@ -140,7 +140,7 @@ fn ctrl_c_before_the_first_answer_loses_no_message() {
     running.interrupt();
     let output = running.end(&runs);
     assert_eq!(output.code, Some(130), "{output}");
-    assert_snapshot!(output.stderr, @"error: stopped; 1 message waits and is sent then; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
+    assert_snapshot!(output.stderr, @"error: stopped; 1 message waits and is sent when you continue; to continue: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
     assert_eq!(
         runs.sessions().len(),
         0,

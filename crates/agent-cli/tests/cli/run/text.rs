@@ -251,7 +251,7 @@ fn the_prompt_may_come_from_standard_input() {
     assert_snapshot!(from(b"\xff\xfe"), @"
     exit 2
     --- stderr
-    error: standard input is no text; a prompt is UTF-8
+    error: standard input is not text; a prompt is UTF-8
     ");
 }
 
@@ -397,7 +397,7 @@ fn settings_of_a_script_are_in_force() {
     let runs = Runs::of(&script(json!({ "tools": { "bash": "allow" } })));
     assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings (script script.jsonl): a script may not set tools.bash; put it in the global file [DIR]/config/settings.json");
     let runs = Runs::of(&script(json!({ "compaction": { "keepRecentToken": 1 } })));
-    assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings (script script.jsonl): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
+    assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings (script script.jsonl): compaction.keepRecentToken is not a setting; did you mean compaction.keepRecentTokens?");
 }
 
 #[test]

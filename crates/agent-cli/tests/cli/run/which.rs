@@ -100,7 +100,7 @@ fn a_session_in_a_file_is_begun_and_goes_on() {
     assert_eq!(
         runs.sessions(),
         [""; 0].map(std::path::PathBuf::from),
-        "nothing in the place of others"
+        "nothing in place of others"
     );
     assert_snapshot!(runs.refused(4, &["--session", "no.jsonl"]), @"error: no.jsonl: no such session file; check the path, or begin it with -p TEXT");
 }

@@ -122,7 +122,7 @@ fn another_strategy_takes_the_place_of_the_newest_compaction_in_one_write() {
         // It is a compaction as any other.
         turn(&mut life, Command::Undo(Whose::Ours)).await;
         assert_eq!(context(&life), before);
-        // In the place of the one that was undone, where the session stands.
+        // In place of the one that was undone, where the session stands.
         let told = life
             .command_and(instead(Strategy::ContextFull, Later::Stays))
             .await;
@@ -162,8 +162,8 @@ fn what_came_after_a_compaction_is_left_only_when_that_is_said() {
         let told = life.news();
         let id = life.result().entry_id.clone().unwrap();
         assert_snapshot!(told.replace(&id, "ID"), @"
-        error: 2 entries came after ID and would be left behind, as by undo; set leave_later to true to do it all the same
-        error: off is no strategy to compact with; name another
+        error: 2 entries came after ID and would be left behind, as by undo; set leave_later to true to do it anyway
+        error: off is not a strategy to compact with; name another
         error: a handoff takes the place of nothing; undo, then hand off
         ");
         assert_eq!(harness.files(), files);

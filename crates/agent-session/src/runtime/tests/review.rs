@@ -164,7 +164,7 @@ fn what_cannot_be_left_out_or_pinned_fails_before_anything_is_asked() {
         }
         assert_snapshot!(told.join("\n"), @"
         compaction manual context-full
-        compacted: Compaction failed: entry e3 cannot be left out: it is no message, or calls tools
+        compacted: Compaction failed: entry e3 cannot be left out: it is not a message, or calls tools
         compaction manual context-full
         compacted: Compaction failed: no entry nowhere in this session
         compaction manual context-full

@@ -296,8 +296,8 @@ async fn arguments_that_do_not_fit_are_named() {
     let output = Toolbox::none().run(&none, &sandbox.context).await;
     shown.push(text(&output));
     assert_snapshot!(shown.join("\n"), @r#"
-    read: the arguments are no JSON object; send one with the parameters as keys
-    read: the arguments are no JSON object; send one with the parameters as keys
+    read: the arguments are not a JSON object; send one with the parameters as keys
+    read: the arguments are not a JSON object; send one with the parameters as keys
     read: the arguments do not fit: missing field `path`
     read: the arguments do not fit: lines: unknown field `lines`, expected one of `path`, `offset`, `limit`
     read: the arguments do not fit: path: invalid type: integer `3`, expected a string

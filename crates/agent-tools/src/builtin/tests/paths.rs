@@ -78,7 +78,7 @@ fn paths_stay_in_the_workspace() {
     "out-file" -> path: out-file: outside the workspace $/work; only files in it may be touched
     "nowhere" -> path: nowhere: outside the workspace $/work; only files in it may be touched
     "sub/new/../x" -> path: sub/new/../x: goes up from a folder that does not exist; leave the .. out
-    "file/x" -> path: file/x: leads through something that is no folder
+    "file/x" -> path: file/x: leads through something that is not a folder
     "ring" -> path: ring: leads through a ring of links
     "~/x" -> path: ~/x: ~ stands for nothing here; name the file from the workspace on
     "" -> path: is empty; name a file of the workspace
@@ -91,7 +91,7 @@ fn a_workspace_is_a_folder_that_exists() {
     let sandbox = TestWorkspace::new();
     sandbox.put("file", "");
     let file = Workspace::open(&sandbox.path("file")).unwrap_err();
-    assert!(file.to_string().contains("is no folder"), "{file}");
+    assert!(file.to_string().contains("is not a folder"), "{file}");
     let missing = Workspace::open(&sandbox.path("missing")).unwrap_err();
     assert!(missing.to_string().contains("cannot open"), "{missing}");
 }

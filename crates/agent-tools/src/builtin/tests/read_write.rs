@@ -168,7 +168,7 @@ async fn an_image_that_no_provider_takes_is_not_shown() {
         ("cut.png", &whole[..40]),
         (
             "garbage.png",
-            b"\x89PNG\r\n\x1a\n and what is no picture at all",
+            b"\x89PNG\r\n\x1a\n and what is not a picture at all",
         ),
         (
             "cut.webp",
@@ -232,9 +232,9 @@ async fn what_is_no_text_is_told_apart() {
     cannot write folder: is a folder, not a file; name a file in it
     cannot edit folder: is a folder, not a file; name a file in it; nothing was changed
     cannot read binary: is a binary file, neither text nor an image; look at it with a command
-    cannot edit binary: is no UTF-8 text; change it with a command; nothing was changed
-    cannot read latin: line 1 is no UTF-8 text; look at the file with a command
-    cannot edit latin: is no UTF-8 text; change it with a command; nothing was changed
+    cannot edit binary: is not UTF-8 text; change it with a command; nothing was changed
+    cannot read latin: line 1 is not UTF-8 text; look at the file with a command
+    cannot edit latin: is not UTF-8 text; change it with a command; nothing was changed
     cannot read fifo: is a named pipe, not a regular file; leave it alone
     cannot write fifo: is a named pipe, not a regular file; leave it alone
     cannot edit fifo: is a named pipe, not a regular file; leave it alone; nothing was changed
