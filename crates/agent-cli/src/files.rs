@@ -70,6 +70,11 @@ impl Deref for ReadSession {
 /// [`session_path`] knows. One of another program is converted.
 pub fn open_session(path: &Path) -> Result<ReadSession, Error> {
     let path = &*session_path(path)?;
+    if let Some(file) = stores::read(path, &mut Watching)? {
+        progress::begin_entries(file.tree());
+        let read_as = None;
+        return Ok(ReadSession { file, read_as });
+    }
     open_bytes(path, read_bytes(path)?)
 }
 
@@ -94,7 +99,9 @@ pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
 /// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, of a session in a store, or of a session
 /// that is not one file; those of another file stay there.
 pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
-    if let Some(bytes) = stores::read(path, &mut Watching)? {
+    if let Some(session) = stores::read(path, &mut Watching)? {
+        let bytes = session.contents()?.read();
+        let bytes = bytes.map_err(|error| Error::io("read", path, error))?;
         return Ok(Bytes::Memory(bytes));
     }
     if let Some(bytes) = session_finder::read_document(path)? {

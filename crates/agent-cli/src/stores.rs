@@ -7,8 +7,8 @@ use futures_executor::block_on;
 use session_finder::{Finder, session_name};
 use session_store::catalog::sessions_root;
 use session_store::{
-    FileCatalog, Locator, OpenSession, OutputStore, ReadObserver, SessionCatalog, StoreError,
-    SyncPolicy, is_url,
+    FileCatalog, Locator, OpenSession, OutputStore, ReadObserver, SessionCatalog, SessionFile,
+    StoreError, SyncPolicy, is_url,
 };
 
 use crate::error::Error;
@@ -69,23 +69,19 @@ pub fn open(
     Ok(block_on(catalog.open(&at, observer)))
 }
 
-/// Returns the bytes of a session in a store that has an address; `None` for a path.
-pub fn read(session: &Path, observer: &mut dyn ReadObserver) -> Result<Option<Vec<u8>>, Error> {
+/// Returns a session in a store that has an address; `None` for a path.
+pub fn read(session: &Path, observer: &mut dyn ReadObserver) -> Result<Option<SessionFile>, Error> {
     let Some((catalog, at)) = remote(session)? else {
         return Ok(None);
     };
     let at = at.unwrap_or_else(|| Locator::of_path(session));
-    let read = block_on(catalog.read(&at, observer))?;
-    let bytes = read.contents()?.read();
-    Ok(Some(
-        bytes.map_err(|error| Error::io("read", session, error))?,
-    ))
+    Ok(Some(block_on(catalog.read(&at, observer))?))
 }
 
-/// Returns the whole outputs in the store of a session; `None` for a path.
+/// Returns the whole outputs of a session.
 pub fn outputs_of(session: &Path) -> Option<Arc<dyn OutputStore>> {
-    let (catalog, _) = remote(session).ok()??;
-    catalog.outputs()
+    let catalog = catalog_of(session, SyncPolicy::Always).ok()?;
+    catalog.outputs(&Locator::of_path(session))
 }
 
 /// Returns whether something of a session is kept.

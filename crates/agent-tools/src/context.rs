@@ -26,8 +26,8 @@ pub struct ToolContext {
     pub approvals: Approvals,
     /// The folder for the whole text of output that was cut; without one that text is lost.
     pub overflow: Option<PathBuf>,
-    /// Fetches such text that is stored elsewhere.
-    pub stored: Option<FetchOutput>,
+    /// Such text, and earlier sessions, in the store of the session.
+    pub archive: Option<Arc<dyn Archive>>,
     /// Returns true if a folder holds such text of another session that works in a folder (the second path).
     pub holds_outputs: Option<fn(&Path, &Path) -> bool>,
     /// Environment variables that never reach a command, in addition to those with the name of a secret.
@@ -41,7 +41,7 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Returns a context with the default limits, without stored output and without a receiver of live output.
+    /// Returns a context with the default limits, without an archive and without a receiver of live output.
     pub fn new(workspace: impl Into<Arc<Workspace>>, approvals: Approvals) -> Self {
         Self {
             workspace: workspace.into(),
@@ -49,7 +49,7 @@ impl ToolContext {
             limits: ToolLimits::default(),
             approvals,
             overflow: None,
-            stored: None,
+            archive: None,
             holds_outputs: None,
             secret_variables: Vec::new(),
             redactor: Arc::default(),
@@ -59,28 +59,13 @@ impl ToolContext {
     }
 }
 
-/// Fetches the whole text of an output, by the name of its file; waits for it.
-#[derive(Clone)]
-pub struct FetchOutput(Arc<Fetch>);
+/// What is kept of sessions in their store. Its methods wait for it.
+pub trait Archive: fmt::Debug + Send + Sync {
+    /// Returns the whole text of an output, by the name of its file; `None` where it is not stored.
+    fn output(&self, name: &str) -> Option<Vec<u8>>;
 
-type Fetch = dyn Fn(&str) -> Option<Vec<u8>> + Send + Sync;
-
-impl FetchOutput {
-    /// Returns what fetches by this function.
-    pub fn new(fetch: impl Fn(&str) -> Option<Vec<u8>> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(fetch))
-    }
-
-    /// Returns the text; `None` where it is not stored.
-    pub fn get(&self, name: &str) -> Option<Vec<u8>> {
-        (self.0)(name)
-    }
-}
-
-impl fmt::Debug for FetchOutput {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FetchOutput").finish_non_exhaustive()
-    }
+    /// Returns the session at an address; `None` where it cannot be read.
+    fn session(&self, at: &str) -> Option<SessionTree>;
 }
 
 /// Limits of a call's arguments and result.

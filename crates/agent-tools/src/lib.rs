@@ -31,7 +31,7 @@ mod toolbox;
 pub mod workspace;
 
 pub use builtin::{image_in_base64, parse as parse_arguments, schema as arguments_schema};
-pub use context::{FetchOutput, History, ToolContext, ToolLimits};
+pub use context::{Archive, History, ToolContext, ToolLimits};
 pub use file::{Identity, blocking, open_regular};
 pub use live::LiveOutput;
 pub use output::ToolOutput;

@@ -13,7 +13,7 @@ use session_import::{Input, Origin, detect, import};
 use session_model::text::{clean, clean_lines};
 use session_model::{SessionTree, decode_bytes};
 use session_store::catalog::row_of;
-use session_store::{Advice, SessionCatalog, SessionRow, StoreError, list_all};
+use session_store::{Advice, ReadObserver, SessionCatalog, SessionRow, StoreError, list_all};
 
 use crate::agents::{AGENTS, Agent, Environment, OWN, claude_call};
 use crate::bytes::unpacked_beginning;
@@ -31,6 +31,16 @@ pub struct Found {
     pub row: SessionRow,
     /// It works for another session.
     pub is_subagent: bool,
+}
+
+impl Found {
+    fn own(row: SessionRow) -> Self {
+        Self {
+            agent: OWN,
+            row,
+            is_subagent: false,
+        }
+    }
 }
 
 /// Where to look.
@@ -63,11 +73,7 @@ impl Finder {
         let mut found = Vec::new();
         if is_wanted(OWN) {
             let rows = block_on(list_all(&*self.own, None))?.into_iter();
-            found.extend(rows.map(|row| Found {
-                agent: OWN,
-                row,
-                is_subagent: false,
-            }));
+            found.extend(rows.map(Found::own));
         }
         for agent in AGENTS.iter().filter(|agent| is_wanted(agent.name)) {
             found.extend(self.rows(agent));
@@ -81,6 +87,33 @@ impl Finder {
             key(other).cmp(&key(one))
         });
         Ok(found)
+    }
+
+    /// Returns the sessions in which words of `queries` may be, and how many of them are of other agents, which come first:
+    /// of this program's those that the index of their store names, the best first. `None` where it has none.
+    ///
+    /// # Errors
+    /// The sessions of this program cannot be read; `observer` stopped it.
+    pub fn candidates(
+        &self,
+        queries: &[String],
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Option<(Vec<Found>, usize)>, StoreError> {
+        let mut ranked: Vec<(usize, SessionRow)> = Vec::new();
+        for query in queries {
+            match block_on(self.own.candidates(query, observer))? {
+                Some(rows) => ranked.extend(rows.into_iter().enumerate()),
+                None => return Ok(None),
+            }
+        }
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let mut known = BTreeSet::new();
+        let own = ranked.into_iter().map(|(_, row)| row);
+        let own = own.filter(|row| known.insert(row.locator.clone()));
+        let others: Vec<Found> = AGENTS.iter().flat_map(|agent| self.rows(agent)).collect();
+        let count = others.len();
+        let all = others.into_iter().chain(own.map(Found::own));
+        Ok(Some((all.collect(), count)))
     }
 
     /// Returns what a list tells of the sessions of another agent.

@@ -55,7 +55,7 @@ mod terms;
 use std::ops::Range;
 
 use serde::Serialize;
-use session_model::{EntryId, EntryIndex, TokenCount};
+use session_model::{EntryId, EntryIndex, SessionTree, TokenCount};
 
 pub use answer::Printed;
 pub use entry_text::{Access, QUOTED, ReadOutput};
@@ -182,6 +182,29 @@ pub struct Recall {
     /// How what was found is ordered, where that is not by how well it fits.
     #[serde(skip)]
     order: &'static str,
+}
+
+/// Returns the texts of a session that searches look through.
+pub fn searched_texts(tree: &SessionTree) -> impl Iterator<Item = String> {
+    let rows = tree
+        .indices()
+        .filter(|index| filter::speaks(tree.kind(*index)));
+    let texts = rows.filter_map(|index| {
+        let (_, text) = entry_text::read_text(tree, index, Access::default()).ok()?;
+        text.filter(|text| !text.is_own).map(|text| text.text)
+    });
+    texts.filter(|text| !text.trim().is_empty())
+}
+
+/// Returns what a query looks for: texts in lower case, one of which is in each text that is found, and whether all that
+/// is found has it.
+pub fn wanted_texts(query: &str) -> Vec<(String, bool)> {
+    let terms = terms::Terms::of(query).terms.into_iter();
+    let wanted = terms.map(|term| match term.is_required {
+        true => (term.text, true),
+        false => (term.least().to_owned(), false),
+    });
+    wanted.collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The catalog of sessions in a database.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,8 +8,8 @@ use session_model::{Leaf, Timestamp};
 use session_store::catalog::only_one;
 use session_store::{
     Carry, ForkSource, InMemoryLog, Locator, NewSession, OpenSession, OutputStore, Page, Query,
-    Queued, ReadObserver, SessionCatalog, SessionFile, SessionRow, Store, StoreError, StoreFuture,
-    header_now,
+    Queued, ReadObserver, SessionCatalog, SessionFile, SessionLog, SessionRow, SessionStore, Store,
+    StoreError, StoreFuture, header_now,
 };
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -20,6 +21,7 @@ use crate::lease::refusal;
 use crate::log::PostgresLog;
 use crate::outputs::PostgresOutputs;
 use crate::rows::read_behind;
+use crate::search;
 
 /// How many sessions a page has unless the caller says.
 const PAGE: usize = 1000;
@@ -171,14 +173,32 @@ impl SessionCatalog for PostgresCatalog {
         source: ForkSource<'a>,
         leaf: Leaf,
         cwd: &'a str,
-        carry: Carry,
+        carry: Carry<'a>,
     ) -> StoreFuture<'a, OpenSession> {
         Box::pin(async move {
-            let header = header_now(cwd.to_owned(), source.locator.map(Locator::to_string));
+            let mut source = source;
+            let header = header_now(cwd.to_owned(), source.locator().map(Locator::to_string));
             let log = InMemoryLog::forked(&header, &source, leaf, carry)?;
             let mut log = PostgresLog::unpersisted(self.database.clone(), log)?;
-            log.persist_with(&[], false).await?;
-            Ok(Box::new(Store::over(log, Vec::new())) as OpenSession)
+            let queue = source.queue().to_vec();
+            let lease = source.open().and_then(|store| store.lease());
+            let from = source.locator().zip(lease);
+            let from = from.map(|(at, epoch)| Ok::<_, StoreError>((self.id(at)?, epoch)));
+            let from = from.transpose()?;
+            if let Err(error) = log.persist_with(&[], false, &queue, from).await {
+                // The answer alone may be lost.
+                log.refresh().await?;
+                if !log.is_persisted() {
+                    return Err(error);
+                }
+            }
+            let mut store = Store::over(log, queue);
+            if let Some(source) = source.open() {
+                store.set_filter(source.filter());
+            }
+            // In the database it is done.
+            let _ = source.release_queue().await;
+            Ok(Box::new(store) as OpenSession)
         })
     }
 
@@ -189,7 +209,7 @@ impl SessionCatalog for PostgresCatalog {
             let log = InMemoryLog::of(bytes);
             let id = log.tree().header().map(|header| header.id.clone());
             let mut log = PostgresLog::unpersisted(self.database.clone(), log)?;
-            log.persist_with(&[], true).await?;
+            log.persist_with(&[], true, &[], None).await?;
             Ok(self.database.address.of_session(&id.unwrap_or_default()))
         })
     }
@@ -248,7 +268,27 @@ impl SessionCatalog for PostgresCatalog {
         })
     }
 
-    fn outputs(&self) -> Option<Arc<dyn OutputStore>> {
-        Some(Arc::new(PostgresOutputs(self.database.clone())))
+    fn candidates<'a>(
+        &'a self,
+        words: &'a str,
+        observer: &'a mut dyn ReadObserver,
+    ) -> StoreFuture<'a, Option<Vec<SessionRow>>> {
+        Box::pin(async move {
+            let Some(ids) = search::candidates(&self.database, words, observer).await? else {
+                return Ok(None);
+            };
+            let params = vec![param(ids.clone(), Type::TEXT_ARRAY)];
+            let sql = listed!("s.id = ANY ($1)");
+            let rows = self.database.rows(Purpose::Repeatable, sql, params).await?;
+            let rows = rows.iter().map(|row| self.row(row));
+            let mut rows: BTreeMap<String, SessionRow> =
+                rows.map(|row| (row.id.clone(), row)).collect();
+            Ok(Some(ids.iter().filter_map(|id| rows.remove(id)).collect()))
+        })
+    }
+
+    fn outputs(&self, at: &Locator) -> Option<Arc<dyn OutputStore>> {
+        let (database, session) = (self.database.clone(), self.id(at).ok()?);
+        Some(Arc::new(PostgresOutputs { database, session }))
     }
 }

@@ -17,10 +17,11 @@ use crate::error::{Purpose, failed, lost, unconnected};
 use crate::tls::connector;
 
 /// The statements that make the tables, by version.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/1.sql"),
     include_str!("../migrations/2.sql"),
     include_str!("../migrations/3.sql"),
+    include_str!("../migrations/4.sql"),
 ];
 
 /// The key of the lock that one migration at a time holds.

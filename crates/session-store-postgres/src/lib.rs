@@ -6,6 +6,8 @@
 //! tables of their own. A process has one connection to a database, which all its sessions share, and makes it again
 //! when it is lost.
 //!
+//! What searches look for is indexed apart from the writes: when a session is closed, and by the next search.
+//!
 //! The address of a session is `postgres://USER@HOST:PORT/DATABASE/ID`; without the id it is that of a catalog. Next to
 //! the parameters of [`tokio_postgres`] it may have `timeout=SECONDS` (of one statement), `lease=SECONDS` and
 //! `sslrootcert=FILE`.
@@ -23,6 +25,7 @@ mod lease;
 mod log;
 mod outputs;
 mod rows;
+mod search;
 mod tls;
 
 use std::path::Path;

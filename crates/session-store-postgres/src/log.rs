@@ -12,6 +12,7 @@ use crate::database::{Database, param};
 use crate::error::Purpose;
 use crate::lease::{Lease, new_owner, seconds};
 use crate::rows::{NewLines, read_behind, shown, told};
+use crate::search;
 
 /// The lines of a session, in memory and in the database. There is nothing in the database before something worth
 /// keeping was said.
@@ -21,8 +22,9 @@ pub(crate) struct PostgresLog {
     id: String,
     locator: Locator,
     log: InMemoryLog,
-    /// The number of the last line that is known.
+    /// The number of the last line that is known, and of the last when it was opened.
     head: i64,
+    opened: i64,
     owner: String,
     /// `None` before the session is persisted.
     lease: Option<Lease>,
@@ -45,6 +47,7 @@ impl PostgresLog {
             id,
             log,
             head: 0,
+            opened: 0,
             owner: new_owner(),
             lease: None,
             is_behind: false,
@@ -62,14 +65,22 @@ impl PostgresLog {
             id: id.to_owned(),
             log: InMemoryLog::of(bytes),
             head,
+            opened: head,
             owner,
             lease: Some(lease),
             is_behind: false,
         })
     }
 
-    /// Writes the session as it is, and lines behind it. `free` leaves it to others.
-    pub async fn persist_with(&mut self, lines: &[String], free: bool) -> Result<(), StoreError> {
+    /// Writes the session as it is, lines behind it, and messages that wait, which no longer do so in the session `from`
+    /// with its lease. `free` leaves it to others.
+    pub async fn persist_with(
+        &mut self,
+        lines: &[String],
+        free: bool,
+        queue: &[Queued],
+        from: Option<(String, i64)>,
+    ) -> Result<(), StoreError> {
         let mut log = InMemoryLog::of(self.log.to_bytes());
         log.append(lines);
         let new = NewLines::of_session(&self.database, &self.id, &log.to_bytes())?;
@@ -78,17 +89,30 @@ impl PostgresLog {
         let cwd = header.map(|header| shown(&header.cwd)).unwrap_or_default();
         let started = header.and_then(|header| Timestamp::parse(&header.timestamp));
         let (name, first_prompt) = told(&new.lines);
-        let sql = "WITH made AS (\
+        let sql = "WITH source AS (\
+                SELECT id FROM agent_sessions WHERE id = $12 AND lease_epoch = $13 FOR UPDATE\
+            ), made AS (\
                 INSERT INTO agent_sessions (id, cwd, started, name, first_prompt, bytes, head, \
                     lease_owner, lease_epoch, lease_until) \
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 1, \
-                    CASE WHEN $10 THEN NULL ELSE now() + make_interval(secs => $9) END) \
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, 1, \
+                    CASE WHEN $10 THEN NULL ELSE now() + make_interval(secs => $9) END \
+                WHERE $12 IS NULL OR EXISTS (SELECT FROM source) \
                 ON CONFLICT (id) DO NOTHING RETURNING id\
             ), lines AS (\
                 INSERT INTO agent_lines (session, seq, line) \
                 SELECT made.id, new.seq, new.line FROM made, \
                     unnest($11::bytea[]) WITH ORDINALITY AS new (line, seq)\
+            ), waiting AS (\
+                INSERT INTO agent_waiting (session, entry, body) \
+                SELECT made.id, new.entry, new.body FROM made, \
+                    unnest($14::text[], $15::text[]) WITH ORDINALITY AS new (entry, body, number) \
+                ORDER BY new.number\
+            ), moved AS (\
+                DELETE FROM agent_waiting USING made, source WHERE agent_waiting.session = source.id\
             ) SELECT count(*) FROM made";
+        let bodies = queue.iter().map(body).collect::<Result<Vec<_>, _>>()?;
+        let waiting: Vec<String> = queue.iter().map(|queued| queued.id.to_string()).collect();
+        let (source, epoch) = from.unzip();
         let params = vec![
             param(self.id.clone(), Type::TEXT),
             param(cwd, Type::TEXT),
@@ -101,21 +125,24 @@ impl PostgresLog {
             seconds(&self.database),
             param(free, Type::BOOL),
             param(new.lines, Type::BYTEA_ARRAY),
+            param(source.clone(), Type::TEXT),
+            param(epoch, Type::INT8),
+            param(waiting, Type::TEXT_ARRAY),
+            param(bodies, Type::TEXT_ARRAY),
         ];
+        // Where nothing is made, an earlier write of this program without an answer may be the one that is there.
         self.is_behind = true;
         let rows = self.database.rows(Purpose::Write, sql, params).await?;
-        self.is_behind = false;
         if rows.first().map(|row| row.get::<_, i64>(0)) != Some(1) {
-            // An earlier write of this program without an answer may be the one that is there.
-            self.is_behind = true;
             let path = self.locator.as_path().to_owned();
-            return Err(match free {
-                true => StoreError::AlreadyThere {
-                    id: self.id.clone(),
-                },
-                false => StoreError::Conflict { path },
+            let id = self.id.clone();
+            return Err(match (free, source) {
+                (true, _) => StoreError::AlreadyThere { id },
+                (false, Some(_)) => StoreError::LeaseLost { path },
+                (false, None) => StoreError::Conflict { path },
             });
         }
+        self.is_behind = false;
         if !free {
             self.lease = Some(Lease::held(&self.database, &self.id, 1)?);
         }
@@ -129,7 +156,7 @@ impl PostgresLog {
                 self.log.append(&lines.lines);
                 return Ok(());
             }
-            return self.persist_with(&lines.lines, false).await;
+            return self.persist_with(&lines.lines, false, &[], None).await;
         };
         let ends = self.log.ends_with_newline();
         let new = NewLines::appended(&self.database, &self.id, ends, &lines.lines)?;
@@ -242,6 +269,11 @@ impl PostgresLog {
     }
 }
 
+/// Returns a message that waits as its row holds it.
+fn body(queued: &Queued) -> Result<String, StoreError> {
+    serde_json::to_string(queued).map_err(|error| StoreError::usage(error.to_string()))
+}
+
 impl SessionLog for PostgresLog {
     fn tree(&self) -> &SessionTree {
         self.log.tree()
@@ -267,6 +299,10 @@ impl SessionLog for PostgresLog {
         session_store::readable_parent(self.tree(), Some(&parent)).0
     }
 
+    fn lease(&self) -> Option<i64> {
+        Some(self.lease.as_ref()?.epoch)
+    }
+
     fn refresh(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(self.take_in())
     }
@@ -285,10 +321,8 @@ impl SessionLog for PostgresLog {
         Box::pin(async move {
             self.take_in().await?;
             if self.lease.is_none() {
-                self.persist_with(&[], false).await?;
+                self.persist_with(&[], false, &[], None).await?;
             }
-            let body = serde_json::to_string(queued);
-            let body = body.map_err(|error| StoreError::usage(error.to_string()))?;
             let sql = "WITH held AS (\
                     UPDATE agent_sessions SET modified = now(), \
                         lease_until = now() + make_interval(secs => $3) \
@@ -299,7 +333,7 @@ impl SessionLog for PostgresLog {
                 ) SELECT count(*) FROM held";
             let more = vec![
                 param(queued.id.to_string(), Type::TEXT),
-                param(body, Type::TEXT),
+                param(body(queued)?, Type::TEXT),
             ];
             self.wait_list(sql, more).await
         })
@@ -328,17 +362,21 @@ impl SessionLog for PostgresLog {
             self.take_in().await?;
             match self.lease {
                 Some(_) => Ok(()),
-                None => self.persist_with(&[], false).await,
+                None => self.persist_with(&[], false, &[], None).await,
             }
         })
     }
 
     fn close(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            match &mut self.lease {
-                Some(lease) => lease.release().await,
-                None => Ok(()),
+            if let Some(lease) = &mut self.lease {
+                lease.release().await?;
             }
+            if self.head > self.opened {
+                // What is left out here the next search catches up with.
+                let _ = search::index(&self.database, &self.id, &mut ()).await;
+            }
+            Ok(())
         })
     }
 }

@@ -3,7 +3,6 @@
 //! A new store implements [`Backend`] and calls [`check`], the part that every store passes. Stores that several
 //! machines use pass [`check_shared`](crate::conformance_shared_tests::check_shared) too, and files their own part.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use session_model::{
@@ -16,7 +15,7 @@ use crate::in_memory_log::InMemoryLog;
 use crate::memory_store::{Kept, lock};
 use crate::{
     Batch, Delivery, ForkSource, Locator, MemoryCatalog, NewEntry, NewSession, OpenSession, Query,
-    SessionCatalog, SessionFile, SessionStore, is_sidecar, list_all, move_queue,
+    SessionCatalog, SessionFile, SessionStore, is_sidecar, list_all,
 };
 
 /// A kind of store, with all that the suite needs to disturb it.
@@ -38,7 +37,8 @@ pub trait Backend {
 pub async fn check(new: impl Fn() -> Box<dyn Backend>) {
     appended_entries_are_a_chain_and_a_move_is_another_parent(&*new()).await;
     a_message_that_waits_is_sent_once_or_dropped(&*new()).await;
-    the_queue_of_a_session_moves_to_another(&*new()).await;
+    a_session_that_continues_another_takes_over_what_waits(&*new()).await;
+    a_search_finds_the_sessions_that_have_a_text(&*new()).await;
     a_fork_has_the_lines_of_the_path_and_what_is_carried(&*new()).await;
     a_second_writer_is_refused(&*new()).await;
     a_killed_program_loses_nothing(&*new()).await;
@@ -176,22 +176,82 @@ async fn a_message_that_waits_is_sent_once_or_dropped(backend: &dyn Backend) {
     same_when_killed(backend, &*store).await;
 }
 
-async fn the_queue_of_a_session_moves_to_another(backend: &dyn Backend) {
+async fn a_session_that_continues_another_takes_over_what_waits(backend: &dyn Backend) {
     let (mut one, ..) = answered(backend).await;
-    let (mut other, ..) = answered(backend).await;
-    let queued = one.queue("next".into(), Delivery::FollowUp).await;
-    let queued = queued.expect("queued");
-    let moved = move_queue(&mut *one, &mut *other).await;
-    moved.expect("moved");
-    assert_eq!((one.queued(), other.queued()), (&[][..], &[queued][..]));
+    for text in ["first", "second"] {
+        let queued = one.queue(text.into(), Delivery::FollowUp).await;
+        queued.expect("queued");
+    }
+    let queued = one.queued().to_vec();
+    let catalog = backend.catalog();
+    let source = ForkSource::Open(&mut *one);
+    let carry = |_: &SessionPath<'_>, _: &SessionPath<'_>| vec![user("carried")];
+    let other = catalog.fork(source, Leaf::Root, "/project", &carry).await;
+    let mut other = other.expect("forked");
+    assert_eq!((one.queued(), other.queued()), (&[][..], &*queued));
+    assert_eq!(said(&*other), ["carried"]);
     same_when_killed(backend, &*one).await;
+    same_when_killed(backend, &*other).await;
+    let first = other.queued_entry(&queued[0].id).expect("it waits");
+    other.append(vec![first]).await.expect("sent");
+    assert_eq!(waiting(&*other), ["second"]);
     same_when_killed(backend, &*other).await;
 }
 
-/// Carries one message.
-fn carried(source: &SessionPath<'_>, copy: &SessionPath<'_>) -> Vec<NewEntry> {
-    assert_eq!(source.entries().len(), copy.entries().len());
-    vec![user("carried")]
+async fn a_search_finds_the_sessions_that_have_a_text(backend: &dyn Backend) {
+    let catalog = backend.catalog();
+    if catalog
+        .candidates("text", &mut ())
+        .await
+        .expect("an answer")
+        .is_none()
+    {
+        return;
+    }
+    let texts = [
+        "open src/Parse.rs: no such file or directory",
+        "the file reparsed; the directory is open",
+        "nichts davon, 修复缓存",
+    ];
+    let (mut ids, mut stores) = (Vec::new(), Vec::new());
+    for text in texts {
+        let (mut store, ..) = answered(backend).await;
+        store.append(vec![user(text)]).await.expect("appended");
+        ids.push(store.id().to_owned());
+        stores.push(store);
+    }
+    // One is closed, one is open, one was killed.
+    stores.swap_remove(1).close().await.expect("closed");
+    for (words, found) in [
+        ("parse", &[0, 1][..]),
+        ("SRC/parse.rs", &[0]),
+        ("\"no such file\" nichts", &[0]),
+        ("directory unknown", &[0, 1]),
+        ("缓存", &[2]),
+        ("unknown", &[]),
+    ] {
+        let rows = catalog.candidates(words, &mut ()).await;
+        let rows = rows.expect("an answer").expect("words");
+        let mut of: Vec<&str> = rows.iter().map(|row| &*row.id).collect();
+        if found.len() > 1 && words == "parse" {
+            assert_eq!(of[0], ids[0], "what begins a word comes first");
+        }
+        let mut wanted: Vec<&str> = found.iter().map(|at| &*ids[*at]).collect();
+        of.sort_unstable();
+        wanted.sort_unstable();
+        assert_eq!(of, wanted, "{words}");
+    }
+    stores[0]
+        .append(vec![user("zebra")])
+        .await
+        .expect("appended");
+    let rows = catalog
+        .candidates("zebra", &mut ())
+        .await
+        .expect("an answer");
+    assert_eq!(rows.expect("words").len(), 1, "what was written since");
+    let rows = catalog.candidates("\"->\"", &mut ()).await;
+    assert_eq!(rows.expect("an answer"), None, "no index can tell");
 }
 
 async fn a_fork_has_the_lines_of_the_path_and_what_is_carried(backend: &dyn Backend) {
@@ -200,12 +260,16 @@ async fn a_fork_has_the_lines_of_the_path_and_what_is_carried(backend: &dyn Back
     let other = store.append_under(first, vec![answer("other")]).await;
     other.expect("appended");
     let leaf = Leaf::At(store.tree().find(&ids[1]).expect("an entry"));
-    let source = ForkSource {
+    let source = ForkSource::Read {
         tree: store.tree(),
         locator: store.locator(),
     };
     let catalog = backend.catalog();
-    let forked = catalog.fork(source, leaf, "/elsewhere", carried).await;
+    let carry = |source: &SessionPath<'_>, copy: &SessionPath<'_>| {
+        assert_eq!(source.entries().len(), copy.entries().len());
+        vec![user("carried")]
+    };
+    let forked = catalog.fork(source, leaf, "/elsewhere", &carry).await;
     let mut fork = forked.expect("forked");
     assert_ne!(fork.id(), store.id());
     assert_eq!(fork.cwd(), "/elsewhere");
@@ -256,10 +320,10 @@ async fn a_removed_session_is_gone(backend: &dyn Backend) {
     let (mut store, _, at) = answered(backend).await;
     let queued = store.queue("later".into(), Delivery::Prompt).await;
     queued.expect("queued");
-    let (id, catalog) = (store.id().to_owned(), backend.catalog());
-    let outputs = catalog.outputs();
+    let catalog = backend.catalog();
+    let outputs = catalog.outputs(&at);
     if let Some(outputs) = &outputs {
-        outputs.put(&id, "a", vec![1, 0]).await.expect("kept");
+        outputs.put("a", vec![1, 0]).await.expect("kept");
     }
     drop(store);
     catalog.remove(&at).await.expect("removed");
@@ -272,26 +336,26 @@ async fn a_removed_session_is_gone(backend: &dyn Backend) {
 
 async fn an_output_is_there_for_every_program(backend: &dyn Backend) {
     let (store, _, at) = answered(backend).await;
-    let Some(outputs) = backend.catalog().outputs() else {
-        let local = store.local().map(|files| files.outputs);
-        let is_next_to = |folder: &PathBuf| is_sidecar(&folder.join("a.txt"));
-        assert!(local.as_ref().is_none_or(is_next_to), "{local:?} of {at}");
+    let Some(outputs) = backend.catalog().outputs(&at) else {
         return;
     };
+    let local = store.local().map(|files| files.outputs.join("a.txt"));
+    assert!(local.is_none_or(|file| is_sidecar(&file)));
     let bytes: Vec<u8> = (0..=255).cycle().take(3_000_000).collect();
+    assert_eq!(outputs.names().await.expect("names"), [""; 0]);
     for _ in 0..2 {
-        let kept = outputs.put(store.id(), "bash-1.txt", bytes.clone()).await;
+        let kept = outputs.put("bash-1.txt", bytes.clone()).await;
         kept.expect("kept, and kept again");
     }
     let killed = backend.killed();
-    let theirs = killed.catalog().outputs().expect("outputs");
+    let at = killed.catalog().find(store.id()).await.expect("found");
+    let theirs = killed.catalog().outputs(&at).expect("outputs");
+    assert_eq!(theirs.names().await.expect("names"), ["bash-1.txt"]);
     let found = theirs.get("bash-1.txt").await.expect("an answer");
     assert!(found == Some(bytes), "byte for byte");
-    for name in ["bash-2.txt", "", "it's/\0"] {
+    for name in ["bash-2.txt", "", "it's/\0", "../bash-1.txt"] {
         assert_eq!(theirs.get(name).await.expect("an answer"), None, "{name:?}");
     }
-    let unknown = outputs.put("no session", "b", vec![1]).await;
-    unknown.expect_err("it has no session");
 }
 
 async fn what_others_wrote_is_a_conflict_where_the_caller_says_so(backend: &dyn Backend) {

@@ -14,12 +14,15 @@ use crate::file_store::{FileStore, file_name, parent_text};
 use crate::locator::Locator;
 use crate::lock::SessionLock;
 use crate::new_file::NewFile;
+use crate::outputs::FileOutputs;
 use crate::pending::{make_folder, pending_path};
 use crate::progress::ReadObserver;
 use crate::row::{Page, Query, page_of};
 use crate::sidecars::outputs_path;
 use crate::stamp::header_now;
-use crate::traits::{Carry, ForkSource, NewSession, OpenSession, SessionCatalog, StoreFuture};
+use crate::traits::{
+    Carry, ForkSource, NewSession, OpenSession, OutputStore, SessionCatalog, StoreFuture,
+};
 
 /// Sessions in files below one root, in a folder for each working folder. Locators are paths.
 #[derive(Debug, Clone)]
@@ -134,12 +137,12 @@ impl SessionCatalog for FileCatalog {
         source: ForkSource<'a>,
         leaf: Leaf,
         cwd: &'a str,
-        carry: Carry,
+        carry: Carry<'a>,
     ) -> StoreFuture<'a, OpenSession> {
         Box::pin(async move {
             let (folder, files) = (self.folder(cwd), self.files.clone());
-            let store = FileStore::fork_through(source, leaf, &folder, cwd, carry, files)?;
-            Ok(Box::new(self.with_policy(store)) as OpenSession)
+            let store = FileStore::fork_through(&source, leaf, &folder, cwd, carry, files)?;
+            self.with_policy(store).taking_over(source, self).await
         })
     }
 
@@ -200,5 +203,9 @@ impl SessionCatalog for FileCatalog {
                 Err(error) => Err(StoreError::io("remove", outputs_path(path), error)),
             }
         })
+    }
+
+    fn outputs(&self, at: &Locator) -> Option<Arc<dyn OutputStore>> {
+        Some(Arc::new(FileOutputs::of(at.as_path())))
     }
 }

@@ -132,15 +132,15 @@ impl Store<FileLog> {
     /// Writes a new session in `folder` that continues from `leaf` of another one: a header that names the source,
     /// and the lines of the path to the leaf as they are. Then come the entries that `carry` makes.
     pub(crate) fn fork_through(
-        source: ForkSource<'_>,
+        source: &ForkSource<'_>,
         leaf: Leaf,
         folder: &Path,
         cwd: &str,
-        carry: Carry,
+        carry: Carry<'_>,
         files: Arc<dyn FileLayer>,
     ) -> Result<Self, StoreError> {
-        let header = header_now(cwd.to_owned(), parent_text(source.locator)?);
-        let copy = InMemoryLog::forked(&header, &source, leaf, carry)?;
+        let header = header_now(cwd.to_owned(), parent_text(source.locator())?);
+        let copy = InMemoryLog::forked(&header, source, leaf, carry)?;
         let path = absolute(&path_in(folder, &header))?;
         make_folder(folder_of(&path))?;
         let lock = SessionLock::acquire_unpersisted(&path)?;

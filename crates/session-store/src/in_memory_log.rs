@@ -72,15 +72,17 @@ impl InMemoryLog {
         header: &HeaderDraft,
         source: &ForkSource<'_>,
         leaf: Leaf,
-        carry: Carry,
+        carry: Carry<'_>,
     ) -> Result<Self, StoreError> {
-        let tree = source.tree;
-        let failed = |reason: String| match source.locator {
+        let tree = source.tree();
+        let failed = |reason: String| match source.locator() {
             Some(locator) => StoreError::session(locator.as_path(), reason),
             None => StoreError::usage(reason),
         };
         if tree.version() < NEWEST_VERSION {
-            let name = source.locator.map_or_else(String::new, Locator::to_string);
+            let name = source
+                .locator()
+                .map_or_else(String::new, Locator::to_string);
             let text = format!("{name} has version {}; migrate it first", tree.version());
             return Err(StoreError::usage(text));
         }
@@ -104,8 +106,12 @@ impl InMemoryLog {
             .entries()
             .last()
             .map(|index| EntryId::new(copy.tree().id(*index)));
-        let (lines, _) = stamped(copy.tree(), &[], parent, carried)?;
-        copy.append(&lines);
+        let (lines, _) = stamped(copy.tree(), source.queue(), parent, carried)?;
+        let lines = lines.into_iter().map(|line| match source.open() {
+            Some(store) => store.filter().line(line),
+            None => line,
+        });
+        copy.append(&lines.collect::<Vec<_>>());
         Ok(copy)
     }
 

@@ -48,6 +48,7 @@ mod lock;
 mod log;
 mod memory_store;
 mod new_file;
+mod outputs;
 pub mod pending;
 mod progress;
 mod queue;
@@ -76,6 +77,7 @@ pub use lock::SessionLock;
 pub use log::{Lines, SessionLog, Store, Weight};
 pub use memory_store::{MemoryCatalog, MemoryLog, MemoryStore};
 pub use new_file::{Contents, NewFile, check_new};
+pub use outputs::FileOutputs;
 pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
@@ -85,6 +87,6 @@ pub use source::FileSource;
 pub use stamp::{header_now, new_header, now};
 pub use traits::{
     Batch, BoxFuture, Carry, ForkSource, LocalFiles, NewSession, OpenSession, OutputStore,
-    SessionCatalog, SessionStore, StoreFuture, list_all, move_queue,
+    SessionCatalog, SessionStore, StoreFuture, list_all,
 };
 pub use writer::STDIN_IN_PLACE;

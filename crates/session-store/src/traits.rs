@@ -88,6 +88,12 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// Takes a message off the queue for good and returns it; `None` when it does not wait.
     fn drop_queued<'a>(&'a mut self, id: &'a EntryId) -> StoreFuture<'a, Option<Queued>>;
 
+    /// Takes all messages off the queue in one write: they wait for another session.
+    fn release_queue(&mut self) -> StoreFuture<'_, ()>;
+
+    /// Returns the number of the lease that it writes with, in a store that several machines share.
+    fn lease(&self) -> Option<i64>;
+
     /// Makes the session visible to other programs, if it is worth keeping before there is an answer.
     fn persist(&mut self) -> StoreFuture<'_, ()>;
 
@@ -95,7 +101,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// first.
     fn refresh(&mut self) -> StoreFuture<'_, ()>;
 
-    /// Syncs pending writes, and lets other programs write. A store that is dropped does the same as far as it can.
+    /// Lets other programs write. A store that is dropped does the same as far as it can.
     fn close(self: Box<Self>) -> StoreFuture<'static, ()>;
 
     /// Appends entries as a chain under the leaf.
@@ -176,22 +182,6 @@ pub struct LocalFiles {
     pub protected: Vec<PathBuf>,
 }
 
-/// Moves the messages that wait in `from` to `to`, with their ids. A message that cannot be moved stays.
-///
-/// # Errors
-/// A write that failed.
-pub async fn move_queue(
-    from: &mut dyn SessionStore,
-    to: &mut dyn SessionStore,
-) -> Result<(), StoreError> {
-    while let Some(queued) = from.queued().first().cloned() {
-        let id = queued.id.clone();
-        to.keep(queued).await?;
-        from.drop_queued(&id).await?;
-    }
-    Ok(())
-}
-
 /// The beginning of a new session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewSession {
@@ -201,17 +191,65 @@ pub struct NewSession {
     pub parent: Option<Locator>,
 }
 
-/// A session to copy from.
-#[derive(Debug, Clone, Copy)]
-pub struct ForkSource<'a> {
-    /// Its tree.
-    pub tree: &'a SessionTree,
-    /// Its location.
-    pub locator: Option<&'a Locator>,
+/// The session that a new one continues.
+#[derive(Debug)]
+pub enum ForkSource<'a> {
+    /// One that was read: what waits for it stays there.
+    Read {
+        /// Its tree.
+        tree: &'a SessionTree,
+        /// Its location.
+        locator: Option<&'a Locator>,
+    },
+    /// One that is open: what waits for it waits for the new session afterwards.
+    Open(&'a mut dyn SessionStore),
 }
 
-/// Makes the entries that a copy gets in addition, of the path of the source and that of the copy.
-pub type Carry = fn(&SessionPath<'_>, &SessionPath<'_>) -> Vec<NewEntry>;
+impl ForkSource<'_> {
+    /// Returns its tree.
+    pub fn tree(&self) -> &SessionTree {
+        match self {
+            Self::Read { tree, .. } => tree,
+            Self::Open(store) => store.tree(),
+        }
+    }
+
+    /// Returns its location.
+    pub fn locator(&self) -> Option<&Locator> {
+        match self {
+            Self::Read { locator, .. } => *locator,
+            Self::Open(store) => store.locator(),
+        }
+    }
+
+    /// Returns it where it is open.
+    pub fn open(&self) -> Option<&dyn SessionStore> {
+        match self {
+            Self::Read { .. } => None,
+            Self::Open(store) => Some(&**store),
+        }
+    }
+
+    /// Returns the messages that go along.
+    pub fn queue(&self) -> &[Queued] {
+        self.open().map_or(&[], |store| store.queued())
+    }
+
+    /// Takes the messages off its queue.
+    ///
+    /// # Errors
+    /// A write that failed; then all of them wait there.
+    pub async fn release_queue(&mut self) -> Result<(), StoreError> {
+        match self {
+            Self::Read { .. } => Ok(()),
+            Self::Open(store) => store.release_queue().await,
+        }
+    }
+}
+
+/// Makes the entries that a new session gets in addition, of the path of the source and that of the copy.
+pub type Carry<'a> =
+    &'a (dyn Fn(&SessionPath<'_>, &SessionPath<'_>) -> Vec<NewEntry> + Send + Sync);
 
 /// An open session of any catalog.
 pub type OpenSession = Box<dyn SessionStore>;
@@ -237,13 +275,14 @@ pub trait SessionCatalog: fmt::Debug + Send + Sync {
     ) -> StoreFuture<'a, SessionFile>;
 
     /// Returns a new session that continues from `leaf` of another one: with the lines of the path to the leaf as they
-    /// are, and what `carry` adds.
+    /// are, what `carry` adds, and the messages that wait. After an error there is no new session, and they wait where
+    /// they did.
     fn fork<'a>(
         &'a self,
         source: ForkSource<'a>,
         leaf: Leaf,
         cwd: &'a str,
-        carry: Carry,
+        carry: Carry<'a>,
     ) -> StoreFuture<'a, OpenSession>;
 
     /// Copies a session of any store to this one, byte for byte, and returns its locator. The store must not have a
@@ -259,19 +298,34 @@ pub trait SessionCatalog: fmt::Debug + Send + Sync {
     /// Removes a session that no program has open, what waits for it, and its outputs.
     fn remove<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, ()>;
 
-    /// Returns the whole outputs that were cut; `None` where they are [local files](LocalFiles::outputs).
-    fn outputs(&self) -> Option<Arc<dyn OutputStore>> {
+    /// Returns the sessions in which some of the words of a search may be, the best first, by an index of the store;
+    /// `None` where it has none or the index cannot tell. `observer` may stop it.
+    fn candidates<'a>(
+        &'a self,
+        words: &'a str,
+        observer: &'a mut dyn ReadObserver,
+    ) -> StoreFuture<'a, Option<Vec<SessionRow>>> {
+        let _ = (words, observer);
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Returns the whole outputs of a session that were cut; `None` where the store keeps none.
+    fn outputs(&self, at: &Locator) -> Option<Arc<dyn OutputStore>> {
+        let _ = at;
         None
     }
 }
 
-/// The whole text of outputs that were cut, of all sessions of a catalog. Their names are unique.
+/// The whole text of outputs of a session that were cut.
 pub trait OutputStore: fmt::Debug + Send + Sync {
-    /// Keeps an output of a session; the same one again changes nothing.
-    fn put<'a>(&'a self, session: &'a str, name: &'a str, bytes: Vec<u8>) -> StoreFuture<'a, ()>;
+    /// Keeps an output; the same one again changes nothing.
+    fn put<'a>(&'a self, name: &'a str, bytes: Vec<u8>) -> StoreFuture<'a, ()>;
 
-    /// Returns an output; `None` where there is none of this name.
+    /// Returns an output, also one of a session that this one continues; `None` where there is none of this name.
     fn get<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<Vec<u8>>>;
+
+    /// Returns the names of those that are kept.
+    fn names(&self) -> StoreFuture<'_, Vec<String>>;
 }
 
 /// Returns all sessions of a catalog, the last written first: those that work in `cwd`, or all.

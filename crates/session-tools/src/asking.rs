@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 
+use agent_tools::Archive;
 use compaction_core::{Removed, TokenCount, removed_outline};
 use futures_executor::block_on;
 use serde::Serialize;
@@ -14,7 +16,7 @@ use session_recall::{
     Access, InSession, Kind, Matches, Printed, QUOTED, Query, ReadRequest, Recall, RecallFilters,
     RecallRead, RecallRequest, recall_read, usual_read_tokens, wanted,
 };
-use session_store::{OutputStore, is_sidecar};
+use session_store::{Locator, OutputStore, SessionCatalog, is_sidecar};
 
 use super::recalling::{Search, pattern, search};
 
@@ -82,11 +84,8 @@ pub fn answer_tokens(given: Option<u64>, count: usize, most: u64) -> TokenCount 
     TokenCount(given.clamp(LEAST, most))
 }
 
-/// Returns an output by its name.
-pub type Fetch<'a> = &'a (dyn Fn(&str) -> Option<Vec<u8>> + Sync);
-
 /// Returns an output that is kept next to a session, or that `fetch` returns by its name; and whether that is all of it.
-pub fn kept_output(path: &str, fetch: Option<Fetch<'_>>) -> Option<(String, bool)> {
+pub fn kept_output(path: &str, fetch: impl Fn(&str) -> Option<Vec<u8>>) -> Option<(String, bool)> {
     let path = Some(Path::new(path)).filter(|path| is_sidecar(path))?;
     let mut bytes = Vec::new();
     let is_whole = match File::open(path) {
@@ -96,7 +95,7 @@ pub fn kept_output(path: &str, fetch: Option<Fetch<'_>>) -> Option<(String, bool
             is_whole
         }
         Err(_) => {
-            bytes = fetch?(path.file_name()?.to_str()?)?;
+            bytes = fetch(path.file_name()?.to_str()?)?;
             let is_whole = bytes.len() as u64 <= OUTPUT;
             bytes.truncate(OUTPUT as usize);
             is_whole
@@ -106,10 +105,34 @@ pub fn kept_output(path: &str, fetch: Option<Fetch<'_>>) -> Option<(String, bool
 }
 
 /// Returns an output of a store by its name; waits for it.
-pub fn stored_output(store: &dyn OutputStore, name: &str) -> Option<Vec<u8>> {
-    // On a thread of its own: the caller may be in an executor.
-    let got = thread::scope(|scope| scope.spawn(|| block_on(store.get(name))).join());
-    got.ok()?.ok()?
+pub fn stored_output(store: Option<&dyn OutputStore>, name: &str) -> Option<Vec<u8>> {
+    wait(store?.get(name))?.ok()?
+}
+
+/// The store of a session: its outputs, and the sessions that it continues.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// The sessions.
+    pub catalog: Arc<dyn SessionCatalog>,
+    /// The outputs.
+    pub outputs: Option<Arc<dyn OutputStore>>,
+}
+
+impl Archive for Stored {
+    fn output(&self, name: &str) -> Option<Vec<u8>> {
+        stored_output(self.outputs.as_deref(), name)
+    }
+
+    fn session(&self, at: &str) -> Option<SessionTree> {
+        let at = Locator::new(at);
+        let read = wait(async { self.catalog.read(&at, &mut ()).await });
+        Some(read?.ok()?.tree().clone())
+    }
+}
+
+/// Waits on a thread of its own: the caller may be in an executor.
+fn wait<T: Send>(future: impl Future<Output = T> + Send) -> Option<T> {
+    thread::scope(|scope| scope.spawn(|| block_on(future)).join()).ok()
 }
 
 impl Asking<'_> {
@@ -157,14 +180,15 @@ impl Asking<'_> {
         self.queries.is_empty() && self.request.filters == RecallFilters::default()
     }
 
-    /// Answers from several sessions, which `open` opens; one that it cannot open hides no other. `None` when `stop` said
-    /// so.
+    /// Answers from several sessions, which `open` opens; one that it cannot open hides no other. Behind the first `most`
+    /// sessions it ends once it has as many entries as were asked for. `None` when `stop` said so.
     ///
     /// # Errors
     /// What is wrong with a query.
     pub fn of_sessions<S, O>(
         &self,
         sessions: impl Iterator<Item = (InSession, S)>,
+        most: usize,
         open: impl Fn(&S) -> Option<O>,
         tree: fn(&O) -> &SessionTree,
         rules: ContextRules,
@@ -172,9 +196,16 @@ impl Asking<'_> {
     ) -> Result<Option<Vec<Answer>>, String> {
         let mut all: Vec<Vec<(InSession, Recall)>> = Vec::new();
         all.resize_with(self.queries.len().max(1), Vec::new);
-        for (named, session) in sessions {
+        let wanted = self.one().entries;
+        let is_enough = |found: &Vec<(InSession, Recall)>| {
+            found.iter().map(|(_, it)| it.found.len()).sum::<usize>() >= wanted
+        };
+        for (number, (named, session)) in sessions.enumerate() {
             if stop() {
                 return Ok(None);
+            }
+            if number >= most && all.iter().all(is_enough) {
+                break;
             }
             let Some(opened) = open(&session) else {
                 continue;

@@ -14,7 +14,7 @@ use super::earlier::earlier;
 use super::recalling::RECALL;
 use agent_tools::text::clip_line;
 use agent_tools::{
-    Concurrency, FetchOutput, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput,
+    Archive, Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput,
 };
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
@@ -186,7 +186,7 @@ fn run<'a, A: Send + 'static>(
             history,
             cancel: context.cancel.clone(),
             redactor: context.redactor.clone(),
-            stored: context.stored.clone(),
+            archive: context.archive.clone(),
         };
         let work = tokio::task::spawn_blocking(move || look(&into, &arguments));
         tokio::select! {
@@ -230,7 +230,7 @@ struct Look {
     history: std::sync::Arc<History>,
     cancel: CancellationToken,
     redactor: std::sync::Arc<Redactor>,
-    stored: Option<FetchOutput>,
+    archive: Option<std::sync::Arc<dyn Archive>>,
 }
 
 impl Look {
@@ -243,10 +243,7 @@ impl Look {
     }
 
     fn output(&self, path: &str) -> Option<(String, bool)> {
-        match &self.stored {
-            Some(stored) => kept_output(path, Some(&|name| stored.get(name))),
-            None => kept_output(path, None),
-        }
+        kept_output(path, |name| self.archive.as_ref()?.output(name))
     }
 
     fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, String> {
@@ -256,7 +253,7 @@ impl Look {
         let Some((mut text, answers)) = self.ask(arguments, asks)? else {
             return Ok(ToolOutput::cancelled());
         };
-        for history in earlier(&self.history) {
+        for history in earlier(&self.history, self.archive.as_deref()) {
             // An id of this session names no point of that one.
             if let Ok(Some((found, answers))) = self.into(&history).ask(arguments, None)
                 && !answers.iter().all(Answer::is_empty)
@@ -286,7 +283,7 @@ impl Look {
             history: history.clone(),
             cancel: self.cancel.clone(),
             redactor: self.redactor.clone(),
-            stored: self.stored.clone(),
+            archive: self.archive.clone(),
         }
     }
 
@@ -336,7 +333,7 @@ impl Look {
     /// Reads entries of this session, or of one that it continues.
     fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, String> {
         self.read_here(arguments).or_else(|error| {
-            let earlier = earlier(&self.history);
+            let earlier = earlier(&self.history, self.archive.as_deref());
             let mut read = earlier
                 .iter()
                 .map(|history| self.into(history).read_here(arguments));

@@ -7,15 +7,19 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use session_facts::open_todos;
 use session_model::tokens::{ScriptAware, TokenCounter};
-use session_model::{Leaf, LlmMessage, RoleOrder, build_context, decode_bytes};
+use session_model::{
+    Leaf, LlmMessage, RoleOrder, SessionTree, TokenCount, build_context, decode_bytes,
+};
+use session_recall::{Access, InSession, Query, RecallFilters, RecallRequest};
 
 use agent_tools::approval::Approvals;
-use agent_tools::{FetchOutput, History, ToolContext, ToolOutput, Workspace};
+use agent_tools::{Archive, History, ToolContext, ToolOutput, Workspace};
 use llm_providers::CancellationToken;
 use session_model::ToolCall;
 use session_model::json::RawJson;
 use tempfile::TempDir;
 
+use super::asking::Asking;
 use super::recalling::teach_recall;
 use super::standard_tools;
 
@@ -661,14 +665,74 @@ async fn a_session_that_continues_another_finds_its_list_its_entries_and_its_out
         .good("recall", json!({ "query": "needle-4711" }))
         .await;
     assert!(told.contains("row 2345 NEEDLE-4711"), "{told}");
-    // The output is in a store instead.
-    std::fs::remove_dir_all(folder.path().join("old.jsonl.outputs")).unwrap();
-    let stored = |name: &str| (name == "bash-1.txt").then(|| b"row 7 NEEDLE-4712\n".to_vec());
-    harness.context.stored = Some(FetchOutput::new(stored));
+    // They are in a store instead.
+    let bytes = std::fs::read(folder.path().join("old.jsonl")).unwrap();
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    harness.context.archive = Some(Arc::new(Store(bytes)));
     let told = harness
         .good("recall", json!({ "query": "needle-4712" }))
         .await;
     assert!(told.contains("row 7 NEEDLE-4712"), "{told}");
+    let told = harness.good("todo", json!({})).await;
+    assert!(told.contains("[ ] write the importer"), "{told}");
+    let told = harness.good("recall_read", json!({ "ids": ["e1"] })).await;
+    assert!(told.contains("row 7 NEEDLE-4712"), "{told}");
     let told = harness.bad("recall_read", json!({ "ids": ["e9"] })).await;
     assert!(told.contains("e9"), "{told}");
+}
+
+/// The session of [`continued`] in a store.
+#[derive(Debug)]
+struct Store(Vec<u8>);
+
+impl Archive for Store {
+    fn output(&self, name: &str) -> Option<Vec<u8>> {
+        (name == "bash-1.txt").then(|| b"row 7 NEEDLE-4712\n".to_vec())
+    }
+
+    fn session(&self, at: &str) -> Option<SessionTree> {
+        let is_known = at.ends_with("old.jsonl");
+        is_known.then(|| decode_bytes(self.0.clone()).tree)
+    }
+}
+
+#[test]
+fn sessions_behind_the_first_are_searched_until_enough_is_found() {
+    let session = |id: usize, text: &str| {
+        let header = json!({ "type": "session", "version": 3, "id": id.to_string() });
+        let said = json!({ "type": "message", "id": format!("e{id}"), "parentId": null,
+            "message": { "role": "user", "content": text } });
+        decode_bytes(format!("{header}\n{said}\n").into_bytes()).tree
+    };
+    let texts = ["none", "needle", "needle", "none", "needle"];
+    let searched = |most: usize, entries: usize| {
+        let asking = Asking {
+            queries: vec!["needle".to_owned()],
+            is_regex: false,
+            request: RecallRequest {
+                query: Query::All,
+                filters: RecallFilters::default(),
+                entries,
+                tokens: TokenCount(1000),
+                except: None,
+                access: Access::default(),
+                hint: "",
+            },
+        };
+        let opened = std::cell::Cell::new(0);
+        let sessions = texts.iter().enumerate();
+        let sessions = sessions.map(|(id, text)| (InSession::default(), session(id, text)));
+        let open = |tree: &SessionTree| {
+            opened.set(opened.get() + 1);
+            Some(tree.clone())
+        };
+        let rules = Profile::Own.context_rules();
+        let found = asking.of_sessions(sessions, most, open, |tree| tree, rules, &|| false);
+        assert!(found.unwrap().is_some());
+        opened.get()
+    };
+    assert_eq!(searched(1, 1), 2);
+    assert_eq!(searched(1, 3), 5);
+    assert_eq!(searched(4, 1), 4);
+    assert_eq!(searched(usize::MAX, 1), 5);
 }

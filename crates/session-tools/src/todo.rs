@@ -142,7 +142,7 @@ fn as_it_stands(context: &ToolContext) -> Vec<TodoItem> {
         return Vec::new();
     };
     let of_earlier = || {
-        let mut earlier = earlier(history).into_iter();
+        let mut earlier = earlier(history, context.archive.as_deref()).into_iter();
         earlier.find_map(|history| list(&history))
     };
     // A list that was emptied is the list.

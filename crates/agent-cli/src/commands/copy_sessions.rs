@@ -7,7 +7,7 @@ use clap::Args;
 use futures_executor::block_on;
 use serde_json::json;
 use session_store::{
-    Locator, SessionCatalog, SessionRow, StoreError, SyncPolicy, is_url, list_all, outputs_path,
+    Locator, OutputStore, SessionCatalog, SessionRow, StoreError, SyncPolicy, is_url, list_all,
 };
 
 use crate::commands::Outcome;
@@ -35,31 +35,38 @@ pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
     let (mut copied, mut present, mut text) = (Vec::new(), Vec::new(), String::new());
     for (at, row) in &sessions {
         crate::cancel::check()?;
-        match copy(&*from, at, &*to) {
-            Ok(copy) => {
-                text.push_str(&format!("{}\n", clean(&copy.to_string())));
-                let pending = row.as_ref().map_or(0, |row| row.pending);
-                if pending > 0 {
-                    let messages = counted(pending, "message");
-                    text.push_str(&format!("  {messages} to send stay where they are\n"));
-                }
-                let outputs = std::fs::read_dir(outputs_path(at.as_path()));
-                let outputs = outputs.map_or(0, Iterator::count);
-                if outputs > 0 {
-                    let outputs = counted(outputs, "whole output");
-                    text.push_str(&format!("  {outputs} of tools stay where they are\n"));
-                }
-                copied.push(json!({
-                    "from": at.to_string(),
-                    "to": copy.to_string(),
-                    "pending": pending,
-                    "outputs": outputs,
-                }));
-            }
-            // Copying all continues where an earlier copy ended.
-            Err(StoreError::AlreadyThere { .. }) if is_all => present.push(at.to_string()),
+        let session = block_on(from.read(at, &mut ()))?;
+        // Copying continues where an earlier copy ended.
+        let (copy, known) = match block_on(to.adopt(&session)) {
+            Ok(copy) => (copy, None),
+            Err(StoreError::AlreadyThere { id }) => (block_on(to.find(&id))?, Some(id)),
             Err(error) => return Err(error.into()),
+        };
+        let outputs = copy_outputs(from.outputs(at), to.outputs(&copy))?;
+        match known.filter(|_| outputs == 0) {
+            Some(_) if is_all => {
+                present.push(at.to_string());
+                continue;
+            }
+            Some(id) => return Err(StoreError::AlreadyThere { id }.into()),
+            None => {}
         }
+        text.push_str(&format!("{}\n", clean(&copy.to_string())));
+        let pending = row.as_ref().map_or(0, |row| row.pending);
+        if pending > 0 {
+            let messages = counted(pending, "message");
+            text.push_str(&format!("  {messages} to send stay where they are\n"));
+        }
+        if outputs > 0 {
+            let outputs = counted(outputs, "whole output");
+            text.push_str(&format!("  with {outputs} of tools\n"));
+        }
+        copied.push(json!({
+            "from": at.to_string(),
+            "to": copy.to_string(),
+            "pending": pending,
+            "outputs": outputs,
+        }));
     }
     let document = json!({ "copied": copied, "present": present });
     let known = format!("{} there already", counted(present.len(), "session"));
@@ -72,13 +79,24 @@ pub(super) fn run(args: &SessionsCopyArgs) -> Result<Outcome, Error> {
     Ok(Outcome::done(&document, text))
 }
 
-fn copy(
-    from: &dyn SessionCatalog,
-    at: &Locator,
-    to: &dyn SessionCatalog,
-) -> Result<Locator, StoreError> {
-    let session = block_on(from.read(at, &mut ()))?;
-    block_on(to.adopt(&session))
+/// Copies the whole outputs of a session that are not there yet, and returns how many these are.
+fn copy_outputs(
+    from: Option<Arc<dyn OutputStore>>,
+    to: Option<Arc<dyn OutputStore>>,
+) -> Result<usize, Error> {
+    let Some((from, to)) = from.zip(to) else {
+        return Ok(0);
+    };
+    let known = block_on(to.names())?;
+    let mut names = block_on(from.names())?;
+    names.retain(|name| !known.contains(name));
+    for name in &names {
+        crate::cancel::check()?;
+        if let Some(bytes) = block_on(from.get(name))? {
+            block_on(to.put(name, bytes))?;
+        }
+    }
+    Ok(names.len())
 }
 
 /// A catalog, and the sessions in it that are copied, each with what a list tells of it.

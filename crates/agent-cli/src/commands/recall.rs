@@ -12,13 +12,13 @@ use crate::cancel;
 use crate::commands::Outcome;
 use crate::commands::sessions::SessionDirArgs;
 use crate::error::Error;
-use crate::files::{ReadSession, open_session};
+use crate::files::{ReadSession, Watching, open_session};
 use crate::options::{Global, named_leaf};
 use crate::stores::{self, finder, is_same};
 use crate::ui::{BOLD, DIM, styled};
 use session_finder::{AGENTS, OWN};
 use session_tools::asking::{
-    Answer, Asking, At, Fetch, KINDS, answer_tokens, kept_output, read, stored_output,
+    Answer, Asking, At, KINDS, answer_tokens, kept_output, read, stored_output,
 };
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.
@@ -135,11 +135,9 @@ pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> 
     let stored = session.as_ref();
     let stored = stored.and_then(|session| stores::outputs_of(&session.path));
     let stored = stored.as_deref();
-    let stored = stored.map(|stored| |name: &str| stored_output(stored, name));
-    let fetch = stored.as_ref().map(|fetch| fetch as Fetch<'_>);
     let access = Access {
         clean: Some(&clean),
-        outputs: Some(&|path| kept_output(path, fetch)),
+        outputs: Some(&|path| kept_output(path, |name| stored_output(stored, name))),
     };
     let asked = match (&session, args.read.is_empty()) {
         (Some(session), false) => {
@@ -211,10 +209,11 @@ fn find(
             return Err(Error::Usage(text.to_owned()));
         }
         None => {
-            let all = sessions(session, args)?.into_iter();
+            let (all, most) = sessions(session, args, &asking.queries)?;
             let open = |path: &PathBuf| open_session(path).ok();
             let rules = global.profile().context_rules();
-            asking.of_sessions(all, open, |opened| opened.tree(), rules, &stop)
+            let all = all.into_iter();
+            asking.of_sessions(all, most, open, |opened| opened.tree(), rules, &stop)
         }
     };
     let answers = answers.map_err(Error::Usage)?.ok_or(Error::Cancelled)?;
@@ -226,17 +225,31 @@ fn find(
     Ok(Outcome::done(&document, for_people(&text)))
 }
 
-/// Returns the sessions that are searched, the named one first, then the last written.
+/// How many of the sessions that an index names are read, whatever is found in them.
+const INDEXED: usize = 40;
+
+/// Returns the sessions that are searched, the named one first, then the last written, or those behind which an index has
+/// the best first; and how many are searched even if what is asked for is found before.
 fn sessions(
     session: Option<&ReadSession>,
     args: &RecallArgs,
-) -> Result<Vec<(InSession, PathBuf)>, Error> {
+    queries: &[String],
+) -> Result<(Vec<(InSession, PathBuf)>, usize), Error> {
     let header = session.and_then(|session| session.tree().header());
     let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
     let cwd = header.map_or(here, |header| PathBuf::from(&header.cwd));
     let folder = (args.scope == ScopeArg::Project).then_some(&*cwd);
     let finder = finder(args.sessions.session_dir.as_deref())?;
-    let found = finder.list(None, folder)?.into_iter();
+    let has_words = folder.is_none() && !args.regex && !queries.is_empty();
+    let indexed = match has_words {
+        true => finder.candidates(queries, &mut Watching)?,
+        false => None,
+    };
+    let (found, most) = match indexed {
+        Some((found, others)) => (found, others + INDEXED),
+        None => (finder.list(None, folder)?, usize::MAX),
+    };
+    let found = found.into_iter();
     let found = found.filter(|found| found.row.persisted).map(|found| {
         let row = found.row;
         let named = InSession {
@@ -257,7 +270,7 @@ fn sessions(
         };
         all.insert(0, (named, session.path.clone()));
     }
-    Ok(all)
+    Ok((all, most))
 }
 
 /// Returns the filters; only a session that is searched alone has ids and compactions.

@@ -327,13 +327,22 @@ fn sessions_are_copied_byte_for_byte_and_none_twice() {
     let outputs = format!("{}.outputs", file.display());
     std::fs::create_dir(&outputs).expect("a folder of outputs");
     std::fs::write(format!("{outputs}/call_1.txt"), "all of it").expect("an output");
-    let single = env.run(&["sessions", "copy", &file.to_string_lossy(), "third"]);
-    assert!(
-        single
-            .stdout
-            .contains("1 whole output of tools stay where they are"),
-        "{single}"
-    );
+    let text = file.to_string_lossy();
+    for code in [0, 2] {
+        let single = env.run(&["sessions", "copy", &text, "third"]);
+        assert_eq!(single.code, Some(code), "{single}");
+        let carried = single.stdout.contains("with 1 whole output of tools");
+        assert_eq!(carried, code == 0, "{single}");
+    }
+    // The copy of all finds that this one is without it.
+    let again = env.run(&["sessions", "copy", "data", "copy", "--json"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    for of in ["copy", "third"] {
+        let cwd = env.folder().canonicalize().expect("a folder");
+        let name = file.file_name().expect("a name").to_string_lossy();
+        let output = folder_for(&env.path(of), &cwd).join(format!("{name}.outputs/call_1.txt"));
+        assert_eq!(std::fs::read(output).expect(of), b"all of it");
+    }
 }
 
 #[test]

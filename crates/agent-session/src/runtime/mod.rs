@@ -165,9 +165,9 @@ impl AgentSession {
         let mut tool_context = config.tool_context;
         tool_context.approvals = approvals;
         tool_context.workspace = workspace;
-        let outputs = Outputs::of(&*config.catalog, &*store);
+        let outputs = Outputs::of(&config.catalog, &*store);
         tool_context.overflow = outputs.folder(&*store);
-        tool_context.stored = outputs.fetch();
+        tool_context.archive = Some(outputs.archive());
         Self {
             machine: Machine::new(policy),
             store,

@@ -3,29 +3,31 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agent_tools::{FetchOutput, ToolOutput};
-use session_store::{OutputStore, SessionCatalog, SessionStore, outputs_path};
-use session_tools::asking::stored_output;
+use agent_tools::{Archive, ToolOutput};
+use session_store::{SessionCatalog, SessionStore, outputs_path};
+use session_tools::asking::Stored;
 use tempfile::TempDir;
 
 /// Where whole outputs go.
 #[derive(Debug, Clone)]
 pub(super) struct Outputs {
-    /// Those of all sessions, in a store that has no files here.
-    stored: Option<Arc<dyn OutputStore>>,
-    /// Where they are while the session runs.
+    archive: Arc<Stored>,
+    /// Where they are while the session runs, in a store that has no files here.
     scratch: Option<Arc<TempDir>>,
-    session: String,
 }
 
 impl Outputs {
-    pub fn of(catalog: &dyn SessionCatalog, store: &dyn SessionStore) -> Self {
-        let stored = catalog.outputs().filter(|_| store.local().is_none());
-        let scratch = || tempfile::Builder::new().prefix("agent-cli-").tempdir().ok();
+    pub fn of(catalog: &Arc<dyn SessionCatalog>, store: &dyn SessionStore) -> Self {
+        let outputs = store.locator().and_then(|at| catalog.outputs(at));
+        let scratch = outputs.as_ref().filter(|_| store.local().is_none());
+        let scratch = scratch.and_then(|_| {
+            let made = tempfile::Builder::new().prefix("agent-cli-").tempdir();
+            made.ok().map(Arc::new)
+        });
+        let catalog = catalog.clone();
         Self {
-            scratch: stored.as_ref().and_then(|_| scratch()).map(Arc::new),
-            stored,
-            session: store.id().to_owned(),
+            archive: Arc::new(Stored { catalog, outputs }),
+            scratch,
         }
     }
 
@@ -36,10 +38,9 @@ impl Outputs {
         store.local().map(|files| files.outputs).or(scratch)
     }
 
-    /// Returns what fetches those of earlier runs.
-    pub fn fetch(&self) -> Option<FetchOutput> {
-        let stored = self.stored.clone()?;
-        Some(FetchOutput::new(move |name| stored_output(&*stored, name)))
+    /// Returns where those of earlier runs are.
+    pub fn archive(&self) -> Arc<dyn Archive> {
+        self.archive.clone()
     }
 
     /// Stores the whole text of a result.
@@ -49,12 +50,14 @@ impl Outputs {
     pub async fn keep(&self, output: &ToolOutput) -> Result<(), String> {
         let details = output.details.as_ref();
         let path = details.and_then(|details| details["full_output_path"].as_str());
-        let (Some(stored), Some(path)) = (&self.stored, path.map(Path::new)) else {
+        let stored = self.archive.outputs.as_ref();
+        let stored = stored.filter(|_| self.scratch.is_some());
+        let (Some(stored), Some(path)) = (stored, path.map(Path::new)) else {
             return Ok(());
         };
         let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let kept = stored.put(&self.session, &name, bytes).await;
+        let kept = stored.put(&name, bytes).await;
         kept.map_err(|error| error.to_string())
     }
 }
@@ -65,22 +68,18 @@ mod tests {
     use std::sync::Mutex;
 
     use serde_json::json;
-    use session_store::{MemoryCatalog, MemoryStore, StoreError, StoreFuture};
+    use session_store::{MemoryCatalog, MemoryStore, OutputStore, StoreError, StoreFuture};
 
     use super::*;
 
-    #[derive(Debug, Default)]
-    struct Kept(Mutex<BTreeMap<String, Vec<u8>>>);
+    /// Outputs, and whether there is no room for more.
+    #[derive(Debug)]
+    struct Kept(Mutex<BTreeMap<String, Vec<u8>>>, bool);
 
     impl OutputStore for Kept {
-        fn put<'a>(
-            &'a self,
-            session: &'a str,
-            name: &'a str,
-            bytes: Vec<u8>,
-        ) -> StoreFuture<'a, ()> {
+        fn put<'a>(&'a self, name: &'a str, bytes: Vec<u8>) -> StoreFuture<'a, ()> {
             Box::pin(async move {
-                if session == "full" {
+                if self.1 {
                     return Err(StoreError::usage("no room"));
                 }
                 self.0.lock().unwrap().insert(name.to_owned(), bytes);
@@ -91,41 +90,48 @@ mod tests {
         fn get<'a>(&'a self, name: &'a str) -> StoreFuture<'a, Option<Vec<u8>>> {
             Box::pin(async move { Ok(self.0.lock().unwrap().get(name).cloned()) })
         }
+
+        fn names(&self) -> StoreFuture<'_, Vec<String>> {
+            Box::pin(async { Ok(self.0.lock().unwrap().keys().cloned().collect()) })
+        }
     }
 
-    fn outputs(session: &str) -> Outputs {
+    fn outputs(is_full: bool) -> Outputs {
         Outputs {
-            stored: Some(Arc::new(Kept::default())),
+            archive: Arc::new(Stored {
+                catalog: Arc::new(MemoryCatalog::new()),
+                outputs: Some(Arc::new(Kept(Mutex::default(), is_full))),
+            }),
             scratch: Some(Arc::new(tempfile::tempdir().unwrap())),
-            session: session.to_owned(),
         }
     }
 
     #[tokio::test]
     async fn a_whole_output_is_there_when_its_file_is_gone() {
         let store = MemoryStore::new("/p");
-        for session in ["s", "full"] {
-            let outputs = outputs(session);
+        for is_full in [false, true] {
+            let outputs = outputs(is_full);
             let folder = outputs.folder(&store).expect("a folder");
             std::fs::create_dir(&folder).unwrap();
             let file = folder.join("bash-1.txt");
             std::fs::write(&file, "all of it").unwrap();
             let result = ToolOutput::text("all").with_details(json!({ "full_output_path": file }));
             let kept = outputs.keep(&result).await;
-            let fetch = outputs.fetch().expect("a store");
+            let archive = outputs.archive();
             drop(outputs);
             assert!(!file.exists());
-            let again = fetch.get("bash-1.txt");
+            let again = archive.output("bash-1.txt");
             assert_eq!(again.is_some(), kept.is_ok(), "{kept:?}");
-            assert_eq!(kept.is_err(), session == "full", "{kept:?}");
+            assert_eq!(kept.is_err(), is_full, "{kept:?}");
         }
     }
 
     #[tokio::test]
     async fn nothing_is_kept_where_the_catalog_has_no_outputs() {
         let store = MemoryStore::new("/p");
-        let outputs = Outputs::of(&MemoryCatalog::new(), &store);
+        let catalog: Arc<dyn SessionCatalog> = Arc::new(MemoryCatalog::new());
+        let outputs = Outputs::of(&catalog, &store);
         assert_eq!(outputs.folder(&store), None);
-        assert!(outputs.fetch().is_none());
+        assert_eq!(outputs.archive().output("bash-1.txt"), None);
     }
 }

@@ -62,7 +62,7 @@ impl AgentSession {
             compaction: self.compaction.clone(),
             window: self.models.model.window,
             disk: self.disk(),
-            outputs: self.catalog.outputs(),
+            outputs: self.store.locator().and_then(|at| self.catalog.outputs(at)),
         }
     }
 }

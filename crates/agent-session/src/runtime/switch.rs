@@ -15,7 +15,9 @@ use crate::runtime::view::Views;
 use agent_tools::Workspace;
 use session_protocol::event::SessionEvent;
 use session_protocol::{Forked, ModelSet, Refusal, Reply};
-use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
+use session_store::{
+    Carry, ForkSource, MemoryStore, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar,
+};
 use summarize::models::LiveModels;
 
 impl AgentSession {
@@ -40,26 +42,7 @@ impl AgentSession {
                 "the session has no file yet; fork it once a model has answered",
             ));
         }
-        let copy = self.copy(leaf).await?;
-        Ok(self.take_place(copy).await?)
-    }
-
-    async fn copy(&mut self, leaf: Leaf) -> Result<OpenSession, StoreError> {
-        let catalog = self.catalog.clone();
-        let source = ForkSource {
-            tree: self.store.tree(),
-            locator: self.store.locator(),
-        };
-        let cwd = self.store.cwd();
-        let path = self.store_path();
-        let forked = catalog.fork(source, leaf, cwd, carried_pins);
-        let mut copy = self.work.written(path, forked).await?;
-        copy.set_filter(self.store.filter());
-        Ok(copy)
-    }
-
-    async fn take_place(&mut self, copy: OpenSession) -> Result<Forked, StoreError> {
-        let copy = self.with_queue(copy).await?;
+        let copy = self.continued_at(leaf, &carried_pins).await?;
         let from = self.store.id().to_owned();
         self.notify(Notification::SessionShutdown { reason: "fork" });
         self.switch_store(copy);
@@ -80,13 +63,31 @@ impl AgentSession {
         })
     }
 
+    /// Returns a session in the same place that continues this one from `leaf`, and takes over what waits.
+    pub(super) async fn continued_at(
+        &mut self,
+        leaf: Leaf,
+        carry: Carry<'_>,
+    ) -> Result<OpenSession, StoreError> {
+        let (path, cwd) = (self.store_path(), self.store.cwd().to_owned());
+        let is_kept = self.store.locator().is_some();
+        let source = ForkSource::Open(&mut *self.store);
+        let forked = async {
+            match is_kept {
+                true => self.catalog.fork(source, leaf, &cwd, carry).await,
+                false => MemoryStore::fork(source, leaf, &cwd, carry).await,
+            }
+        };
+        self.work.written(path, forked).await
+    }
+
     /// Goes on in another session: its file is kept from tools as that of the first one is, and output that is cut
     /// goes to its own folder.
     pub(super) fn switch_store(&mut self, store: OpenSession) {
         self.tool_context.workspace = protect_session_files(&self.tool_context.workspace, &*store);
-        self.outputs = Outputs::of(&*self.catalog, &*store);
+        self.outputs = Outputs::of(&self.catalog, &*store);
         self.tool_context.overflow = self.outputs.folder(&*store);
-        self.tool_context.stored = self.outputs.fetch();
+        self.tool_context.archive = Some(self.outputs.archive());
         self.store = store;
         self.views = Views::default();
         self.instructions.switch_session();

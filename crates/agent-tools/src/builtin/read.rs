@@ -95,11 +95,13 @@ fn locate(context: &ToolContext, path: &str) -> Result<ResolvedPath, String> {
 /// Returns a copy of an output that another run of the session has stored.
 fn fetched(context: &ToolContext, path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
-    let bytes = context.stored.as_ref()?.get(name.to_str()?)?;
     let folder = context.overflow.as_ref()?;
-    make_folder(folder).ok()?;
     let copy = folder.join(name);
-    std::fs::write(&copy, bytes).ok()?;
+    if !copy.is_file() {
+        let bytes = context.archive.as_ref()?.output(name.to_str()?)?;
+        make_folder(folder).ok()?;
+        std::fs::write(&copy, bytes).ok()?;
+    }
     copy.canonicalize().ok()
 }
 

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 use session_protocol::Snapshot;
 use session_recall::{Access, Query, RecallFilters, RecallRequest};
 use session_text::{counted, loss_rows, tokens};
-use session_tools::asking::{Fetch, kept_output, stored_output};
+use session_tools::asking::{kept_output, stored_output};
 use session_tools::recalling::search;
 
 use super::{Built, Environment};
@@ -20,8 +20,6 @@ const TOKENS: TokenCount = TokenCount(4000);
 pub(super) fn recalled(session: &Snapshot, words: &str, environment: &Environment) -> Built {
     let (width, theme) = (environment.width, environment.theme);
     let stored = session.outputs.as_deref();
-    let stored = stored.map(|stored| |name: &str| stored_output(stored, name));
-    let fetch = stored.as_ref().map(|fetch| fetch as Fetch<'_>);
     let request = RecallRequest {
         query: Query::Words(words),
         filters: RecallFilters::default(),
@@ -30,7 +28,7 @@ pub(super) fn recalled(session: &Snapshot, words: &str, environment: &Environmen
         except: None,
         access: Access {
             clean: None,
-            outputs: Some(&|path| kept_output(path, fetch)),
+            outputs: Some(&|path| kept_output(path, |name| stored_output(stored, name))),
         },
         hint: "/tree shows where they are",
     };

@@ -5,9 +5,10 @@
 use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
-use session_store::Query;
+use session_store::{Query, SessionCatalog, list_all};
 use tokio_postgres::{Client, Config, NoTls};
 
+use crate::search::matching;
 use crate::server::Server;
 use crate::{Database, answer, begun, server};
 
@@ -16,6 +17,10 @@ const TIMES: u32 = 500;
 
 /// The lines of a long session.
 const LINES: u32 = 100_000;
+
+/// The sessions that are searched, and the entries of each.
+const SESSIONS: u32 = 10_000;
+const ENTRIES: u32 = 30;
 
 /// A text as long as a usual entry.
 const ENTRY: usize = 1000;
@@ -159,6 +164,7 @@ async fn measurements() {
             began,
         );
     }
+    searches(&server, &database, &*catalog).await;
     let size = format!(
         "SELECT pg_total_relation_size('{schema}.agent_lines')::bigint, \
             pg_total_relation_size('{schema}.agent_sessions')::bigint"
@@ -167,4 +173,75 @@ async fn measurements() {
     let (lines, sessions): (i64, i64) = (row.get(0), row.get(1));
     println!("bytes per line of {ENTRY}: {}", lines / i64::from(LINES));
     println!("bytes per session: {}", sessions / 100_000);
+}
+
+/// Searches sessions whose entries have 120 of 30,000 words each, some of them often, and one word of their own.
+async fn searches(server: &Server, database: &Database, catalog: &dyn SessionCatalog) {
+    let schema = &database.schema;
+    server.run(&format!(
+        "SET search_path = {schema}; SELECT setseed(0.5); \
+         CREATE TABLE words AS SELECT n, translate(md5(n::text), '0123456789', 'ghijklmnop') AS word \
+           FROM generate_series(0, 30000) n; \
+         UPDATE words SET word = left(word, 3 + n % 9); CREATE UNIQUE INDEX ON words (n); \
+         CREATE TABLE texts AS SELECT t.n AS place, string_agg(w.word, ' ') AS text FROM \
+           (SELECT n, floor(30000 * random() ^ 3)::int AS pick FROM generate_series(1, 3000) n, generate_series(1, 120)) t \
+           JOIN words w ON w.n = t.pick GROUP BY t.n; CREATE UNIQUE INDEX ON texts (place); \
+         INSERT INTO agent_sessions (id, cwd, bytes, head, modified) \
+           SELECT 'w' || n, '/words', 0, {ENTRIES} + 1, now() - n * interval '1 minute' FROM generate_series(1, {SESSIONS}) n; \
+         INSERT INTO agent_lines SELECT 'w' || n, 1, convert_to('{{\"type\":\"session\",\"version\":3,\"id\":\"w' || n || \
+           '\",\"cwd\":\"/words\"}}' || E'\\n', 'UTF8') FROM generate_series(1, {SESSIONS}) n; \
+         INSERT INTO agent_lines SELECT 'w' || n, e + 1, convert_to('{{\"type\":\"message\",\"id\":\"' || e || '\",\"parentId\":' || \
+           CASE WHEN e = 1 THEN 'null' ELSE '\"' || e - 1 || '\"' END || \
+           ',\"message\":{{\"role\":\"user\",\"content\":\"own' || n || 'x' || e || ' ' || t.text || '\"}}}}' || E'\\n', 'UTF8') \
+           FROM generate_series(1, {SESSIONS}) n, generate_series(1, {ENTRIES}) e \
+           JOIN LATERAL (SELECT text FROM texts WHERE place = (n * 7919 + e * 104729) % 3000 + 1) t ON true; \
+         ANALYZE agent_lines"
+    ));
+    let began = Instant::now();
+    catalog.candidates("nothing", &mut ()).await.expect("found");
+    print("index 10,000 sessions, once", 1, began);
+    let client = client(server).await;
+    let common = format!("SELECT word FROM {schema}.words WHERE n IN (20, 300) ORDER BY n");
+    let common = client.query(&common, &[]).await.expect("words");
+    let common: Vec<String> = common.iter().map(|row| row.get(0)).collect();
+    for query in ["own4711x7".to_owned(), common[0].clone(), common.join(" ")] {
+        for turn in ["first", "again"] {
+            let began = Instant::now();
+            let found = catalog.candidates(&query, &mut ()).await;
+            let found = found.expect("found").expect("words");
+            print(
+                &format!("candidates for {query}, {turn}: {}", found.len()),
+                1,
+                began,
+            );
+            let mut entries = 0;
+            for row in found.iter().take(40) {
+                let read = catalog.read(&row.locator, &mut ()).await.expect("read");
+                entries += matching(&read, &query);
+            }
+            print(
+                &format!("search with the index, {turn}: {entries} entries"),
+                1,
+                began,
+            );
+        }
+    }
+    let began = Instant::now();
+    let mut entries = 0;
+    for row in list_all(catalog, Some("/words")).await.expect("a list") {
+        let read = catalog.read(&row.locator, &mut ()).await.expect("read");
+        entries += matching(&read, "own4711x7");
+    }
+    print(
+        &format!("search by reading all: {entries} entries"),
+        1,
+        began,
+    );
+    let sizes = format!(
+        "SELECT sum(octet_length(line))::bigint, pg_total_relation_size('{schema}.agent_words')::bigint, \
+           pg_relation_size('{schema}.agent_words_by_word')::bigint FROM {schema}.agent_lines WHERE session LIKE 'w%'"
+    );
+    let row = client.query_one(&sizes, &[]).await.expect("sizes");
+    let [text, all, keys] = [0, 1, 2].map(|at| row.get::<_, i64>(at) / 1_000_000);
+    println!("MB of these sessions: {text}, of their index: {all}, of it keys: {keys}");
 }

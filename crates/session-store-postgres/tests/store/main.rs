@@ -2,6 +2,7 @@
 
 mod bench;
 mod proxy;
+mod search;
 mod server;
 
 use std::collections::BTreeSet;
@@ -92,7 +93,7 @@ impl Backend for Database {
     fn killed(&self) -> Box<dyn Backend> {
         let copy = Self::new(&self.server);
         let (from, to) = (&self.schema, &copy.schema);
-        let tables = ["schema", "sessions", "lines", "waiting", "outputs"].map(|table| {
+        let tables = ["schema", "sessions", "lines", "waiting", "outputs", "words"].map(|table| {
             format!(
                 "CREATE TABLE {to}.agent_{table} (LIKE {from}.agent_{table} INCLUDING ALL); \
                  INSERT INTO {to}.agent_{table} OVERRIDING SYSTEM VALUE SELECT * FROM {from}.agent_{table};"

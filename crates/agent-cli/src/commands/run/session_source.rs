@@ -249,12 +249,12 @@ impl SessionSource {
                 let locator = Locator::of_path(&source.path);
                 let tree = newest_form(&source)?;
                 let leaf = tree.leaf();
-                let source = ForkSource {
+                let source = ForkSource::Read {
                     tree: &tree,
                     locator: Some(&locator).filter(|at| at.as_os_str() != "-"),
                 };
                 let catalog = catalog()?;
-                let copy = catalog.fork(source, leaf, &text, carried_pins);
+                let copy = catalog.fork(source, leaf, &text, &carried_pins);
                 (block_on(copy)?, catalog)
             }
         })

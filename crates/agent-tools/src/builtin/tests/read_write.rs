@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ use session_model::Block;
 use super::{TestWorkspace, text};
 use crate::builtin::image;
 use crate::builtin::replace::replace;
-use crate::context::FetchOutput;
+use crate::context::Archive;
 use crate::file::{CommitPoint, Target};
 
 #[tokio::test]
@@ -417,13 +418,25 @@ async fn a_kept_output_of_another_session_is_read_only_where_the_host_says_so() 
     assert!(shown.contains("the whole output"), "{shown}");
 }
 
+#[derive(Debug)]
+struct Stored;
+
+impl Archive for Stored {
+    fn output(&self, name: &str) -> Option<Vec<u8>> {
+        (name == "bash-1.txt").then(|| b"the whole output".to_vec())
+    }
+
+    fn session(&self, _: &str) -> Option<session_model::SessionTree> {
+        None
+    }
+}
+
 #[tokio::test]
 async fn an_output_that_another_run_stored_is_read_by_the_name_of_its_file() {
     let mut sandbox = TestWorkspace::new();
     let scratch = tempfile::tempdir().unwrap();
     sandbox.context.overflow = Some(scratch.path().join("s.jsonl.outputs"));
-    let text = |name: &str| (name == "bash-1.txt").then(|| b"the whole output".to_vec());
-    sandbox.context.stored = Some(FetchOutput::new(text));
+    sandbox.context.archive = Some(Arc::new(Stored));
     let named = |name: &str| json!({ "path": format!("/gone/s.jsonl.outputs/{name}") });
     for _ in 0..2 {
         let shown = sandbox.good("read", named("bash-1.txt")).await;
