@@ -155,8 +155,6 @@ pub enum SyncSetting {
     /// After every write.
     #[default]
     Always,
-    /// From time to time.
-    Interval,
     /// The operating system decides.
     Never,
 }
@@ -165,7 +163,6 @@ impl From<SyncSetting> for session_store::SyncPolicy {
     fn from(setting: SyncSetting) -> Self {
         match setting {
             SyncSetting::Always => Self::Always,
-            SyncSetting::Interval => Self::Interval,
             SyncSetting::Never => Self::Never,
         }
     }

@@ -312,7 +312,7 @@ fn a_value_of_the_wrong_kind() {
     assert_snapshot!(said(r#"{"compaction": {"promotionModels": "a/b"}}"#), @r#"settings [DIR]/config/settings.json, line 1: compaction.promotionModels is "a/b", but must be a list of texts"#);
     assert_snapshot!(said(r#"{"tools": {"bash": "sometimes"}}"#), @r#"settings [DIR]/config/settings.json, line 1: tools.bash is "sometimes", but must be "ask", "allow" or "deny""#);
     assert_snapshot!(said(r#"{"tools": {"enabled": ["read", 7]}}"#), @"settings [DIR]/config/settings.json, line 1: tools.enabled[1] is 7, but must be a text");
-    assert_snapshot!(said(r#"{"session": {"sync": null}}"#), @r#"settings [DIR]/config/settings.json, line 1: session.sync is null, but must be "always", "interval" or "never""#);
+    assert_snapshot!(said(r#"{"session": {"sync": null}}"#), @r#"settings [DIR]/config/settings.json, line 1: session.sync is null, but must be "always" or "never""#);
     assert_snapshot!(said(r#"{"models": {"openai/gpt-5": {"prices": [{"input": 1}]}}}"#), @"settings [DIR]/config/settings.json, line 1: models.openai/gpt-5.prices[0] needs output");
     assert_snapshot!(said(r#"{"models": {"openai/gpt-5": {"prices": [{"input": "1", "output": 1}]}}}"#), @r#"settings [DIR]/config/settings.json, line 1: models.openai/gpt-5.prices[0].input is "1", but must be a number"#);
     let long = "x".repeat(100);
@@ -464,12 +464,12 @@ fn a_list_is_no_object() {
 fn a_project_may_set_the_rest() {
     let place = Place::new().project(
         r#"{"systemPrompt": "Be brief.", "compaction": {"strategy": "extractive"}, "tools": {"outputBytes": 2000},
-            "session": {"sync": "interval"}, "branchSummary": {"enabled": true},
+            "session": {"sync": "never"}, "branchSummary": {"enabled": true},
             "models": {"openai/gpt-6.2-sol": {"window": 5000, "maxOutput": 100, "tools": true, "images": true,
                 "reasoning": true, "adaptiveThinking": true, "nativeStandalone": true, "nativeInBand": true}}}"#,
     );
     let settings = place.load().settings;
-    assert_eq!(settings.session.sync, SyncSetting::Interval);
+    assert_eq!(settings.session.sync, SyncSetting::Never);
     assert_eq!(settings.models["openai/gpt-6.2-sol"].window, Some(5000));
     let place = Place::new().project(r#"{"models": {"openai/gpt-6.2-sol": {"windows": 5000}}}"#);
     assert_snapshot!(place.error(), @r#"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models."openai/gpt-6.2-sol".windows is not a setting; did you mean models."openai/gpt-6.2-sol".window?"#);

@@ -1,7 +1,6 @@
 //! Appending: whole lines in one write, synced, and taken back when anything fails.
 
 use std::io;
-use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
 
@@ -14,8 +13,6 @@ pub enum SyncPolicy {
     /// After every append.
     #[default]
     Always,
-    /// At most once a second, and when the session is closed.
-    Interval,
     /// The operating system decides.
     Never,
 }
@@ -146,43 +143,6 @@ impl Syncing {
             written.sync().map(|()| written)
         };
         self.run(sync).await?
-    }
-}
-
-/// The time between two syncs of [`SyncPolicy::Interval`].
-const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Decides which appends are synced.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct SyncClock {
-    pub(crate) policy: SyncPolicy,
-    last: Option<Instant>,
-    /// Something that was written is not synced.
-    waiting: bool,
-}
-
-impl SyncClock {
-    /// Returns what applies to an append at `now`: always or never.
-    pub(crate) fn due(&self, now: Instant) -> SyncPolicy {
-        let recent = |last| now.saturating_duration_since(last) < INTERVAL;
-        match self.policy {
-            SyncPolicy::Interval if self.last.is_some_and(recent) => SyncPolicy::Never,
-            SyncPolicy::Always | SyncPolicy::Interval => SyncPolicy::Always,
-            SyncPolicy::Never => SyncPolicy::Never,
-        }
-    }
-
-    /// Notes that something was written at `now` under what was due.
-    pub(crate) fn written(&mut self, now: Instant, due: SyncPolicy) {
-        match due {
-            SyncPolicy::Always => (self.last, self.waiting) = (Some(now), false),
-            SyncPolicy::Interval | SyncPolicy::Never => self.waiting = true,
-        }
-    }
-
-    /// Returns true when something waits that the policy wants on the disk in the end.
-    pub(crate) fn waits(&self) -> bool {
-        self.waiting && self.policy != SyncPolicy::Never
     }
 }
 

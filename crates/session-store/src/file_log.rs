@@ -125,7 +125,7 @@ impl FileLog {
     pub(crate) fn set_sync_policy(&mut self, policy: SyncPolicy) {
         self.policy = policy;
         if let Place::Persisted { writer, .. } = &mut self.place {
-            writer.set_sync(policy);
+            writer.policy = policy;
         }
     }
 
@@ -181,7 +181,7 @@ impl FileLog {
             create_session(&to, &bytes, &*files)
         };
         let session = match self.policy {
-            SyncPolicy::Always | SyncPolicy::Interval => {
+            SyncPolicy::Always => {
                 let created = self.creating.run(create).await;
                 created.map_err(|error| StoreError::io("write", path, error))??
             }
@@ -197,7 +197,7 @@ impl FileLog {
             && let Some(lock) = lock.take()
         {
             let mut writer = SessionWriter::over(session, lock, self.files.clone());
-            writer.set_sync(self.policy);
+            writer.policy = self.policy;
             self.place = Place::Persisted {
                 writer: Box::new(writer),
                 read: 0,
@@ -231,14 +231,11 @@ impl FileLog {
         }
         // Messages that wait in another program are not removed, and removed messages must be safe in this file.
         self.hold_lock()?;
-        let holds_more = match &mut self.place {
+        let holds_more = match &self.place {
             Place::Unpersisted {
                 is_worth_keeping, ..
             } => *is_worth_keeping,
-            Place::Persisted { writer, .. } => {
-                writer.sync()?;
-                false
-            }
+            Place::Persisted { .. } => false,
         };
         match left == 0 && !holds_more {
             true => self.pending.remove(),
@@ -342,14 +339,5 @@ impl SessionLog for FileLog {
 
     fn persist(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(self.persist_with(&[]))
-    }
-
-    fn close(&mut self) -> StoreFuture<'_, ()> {
-        Box::pin(async move {
-            match &mut self.place {
-                Place::Unpersisted { .. } => Ok(()),
-                Place::Persisted { writer, .. } => writer.sync(),
-            }
-        })
     }
 }

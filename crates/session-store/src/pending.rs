@@ -218,7 +218,6 @@ impl Pending {
                 written.take_back();
                 Err(AppendError::Changed)
             }
-            // What waits is all that there is of it, so no interval is waited for.
             Ok(written) if policy != SyncPolicy::Never => self
                 .syncing
                 .sync(written, lock)

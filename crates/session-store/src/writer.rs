@@ -4,9 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
-use crate::append::{AppendError, SyncClock, SyncPolicy, Syncing, Written};
+use crate::append::{AppendError, SyncPolicy, Syncing, Written};
 use crate::error::{Advice, CHANGED, StoreError};
 use crate::file::{NEWEST_VERSION, SessionFile, file_metadata};
 use crate::file_layer::FileLayer;
@@ -23,7 +22,8 @@ pub const STDIN_IN_PLACE: &str = "standard input cannot be changed in place";
 pub(crate) struct SessionWriter {
     /// The session as it was when it was locked.
     pub(crate) session: SessionFile,
-    clock: SyncClock,
+    /// When appends are forced to the disk; until it is set, each is.
+    pub(crate) policy: SyncPolicy,
     syncing: Syncing,
     pub(crate) lock: SessionLock,
     files: Arc<dyn FileLayer>,
@@ -62,7 +62,7 @@ impl SessionWriter {
     pub(crate) fn over(session: SessionFile, lock: SessionLock, files: Arc<dyn FileLayer>) -> Self {
         Self {
             session,
-            clock: SyncClock::default(),
+            policy: SyncPolicy::Always,
             syncing: Syncing::default(),
             lock,
             files,
@@ -78,16 +78,15 @@ impl SessionWriter {
     /// without reading the session again. What another program appended meanwhile joins the tree before them.
     pub(crate) async fn append_behind(&mut self, lines: &[String]) -> Result<(), StoreError> {
         for _ in 0..ATTEMPTS {
-            let at = Instant::now();
             let Some(mut written) = self.write(lines)? else {
                 self.reload().await?;
                 continue;
             };
-            if self.clock.due(at) == SyncPolicy::Always {
+            if self.policy == SyncPolicy::Always {
                 let synced = self.syncing.sync(written, self.lock.clone()).await;
                 written = synced.map_err(|error| self.failed(error))?;
             }
-            return self.take_in(&written, at, lines);
+            return self.take_in(&written, lines);
         }
         Err(self.changed())
     }
@@ -137,13 +136,7 @@ impl SessionWriter {
     }
 
     /// Takes lines that were written into what is known of the session.
-    fn take_in(
-        &mut self,
-        written: &Written,
-        at: Instant,
-        lines: &[String],
-    ) -> Result<(), StoreError> {
-        self.clock.written(at, self.clock.due(at));
+    fn take_in(&mut self, written: &Written, lines: &[String]) -> Result<(), StoreError> {
         match written.start == self.session.decoded.bytes {
             true => self.session.take_in(lines),
             // Another program wrote between the look at the length and the write.
@@ -159,23 +152,6 @@ impl SessionWriter {
     fn changed(&self) -> StoreError {
         StoreError::session(&self.session.path, CHANGED)
     }
-
-    /// Sets when appends are forced to the disk; until then every one is.
-    pub(crate) fn set_sync(&mut self, policy: SyncPolicy) {
-        self.clock.policy = policy;
-    }
-
-    /// Syncs the writes that the policy deferred.
-    pub(crate) fn sync(&mut self) -> Result<(), StoreError> {
-        if !self.clock.waits() {
-            return Ok(());
-        }
-        let opened = self.files.open(&self.session.path, false);
-        let synced = opened.and_then(|mut file| file.sync());
-        synced.map_err(|error| self.failed(error))?;
-        self.clock.written(Instant::now(), SyncPolicy::Always);
-        Ok(())
-    }
 }
 
 /// The number of times an append tries again when other programs write at the same time.
@@ -189,13 +165,6 @@ fn follows_line(path: &Path, written: &Written) -> bool {
         file.read_exact(&mut before)
     });
     read.is_ok() && before == *b"\n"
-}
-
-impl Drop for SessionWriter {
-    fn drop(&mut self) {
-        // Errors cannot be reported during drop.
-        let _ = self.sync();
-    }
 }
 
 /// Makes a new session of `bytes`. The file appears whole, with its bytes on the disk, or not at all; an existing one

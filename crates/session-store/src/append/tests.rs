@@ -5,9 +5,8 @@ use std::io;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
-use super::{AppendError, INTERVAL, SyncClock, SyncPolicy, Syncing, Written};
+use super::{AppendError, Syncing, Written};
 use crate::file_layer::AppendFile;
 use crate::lock::SessionLock;
 
@@ -118,36 +117,6 @@ fn a_failed_sync_is_taken_back_and_a_changed_file_is_left_alone() {
     let changed = file.append(2, true, &["{}"]);
     assert!(matches!(changed, Err(AppendError::Changed)));
     assert_eq!(file.bytes(), b"x\n{}\n");
-}
-
-#[test]
-fn an_interval_syncs_once_a_second_and_knows_what_waits() {
-    let mut clock = SyncClock {
-        policy: SyncPolicy::Interval,
-        ..SyncClock::default()
-    };
-    let start = Instant::now();
-    let mut seen = Vec::new();
-    for millis in [0, 1, 999, 1000, 1500, 2000] {
-        let now = start + Duration::from_millis(millis);
-        let due = clock.due(now);
-        clock.written(now, due);
-        seen.push((millis, due, clock.waits()));
-    }
-    let (always, never) = (SyncPolicy::Always, SyncPolicy::Never);
-    let want = [
-        (0, always, false),
-        (1, never, true),
-        (999, never, true),
-        (1000, always, false),
-        (1500, never, true),
-        (2000, always, false),
-    ];
-    assert_eq!(seen, want);
-    clock.policy = SyncPolicy::Never;
-    let later = start + 10 * INTERVAL;
-    clock.written(later, clock.due(later));
-    assert!(!clock.waits(), "nobody asked for a sync");
 }
 
 #[test]
