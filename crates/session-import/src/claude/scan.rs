@@ -21,8 +21,8 @@ pub(super) struct Scan {
     pub title: Option<String>,
     /// Hashes of what messages with the role of the user say.
     user_texts: BTreeSet<u64>,
-    /// The newest steps of subagents, by their ids.
-    steps: HashMap<Box<str>, Box<str>>,
+    /// The newest steps of subagents, by their ids and the calls that started or resumed them.
+    steps: HashMap<Subagent, Box<str>>,
     /// Calls that start subagents whose first step is not there yet, by hashes of their prompts.
     prompts: HashMap<u64, VecDeque<Box<str>>>,
     /// How good the title is.
@@ -295,10 +295,11 @@ impl Scan {
         }
         let record = &mut seen.record;
         if let Some(agent) = &mut record.subagent {
-            record.parent = self.steps.get(&agent.id).cloned();
+            let known = (**agent).clone();
+            record.parent = self.steps.get(&known).cloned();
             agent.call = agent.call.take().filter(|_| record.parent.is_none());
             if let Some(uuid) = record.uuid.clone() {
-                self.steps.insert(agent.id.clone(), uuid);
+                self.steps.insert(known, uuid);
             }
         } else if record.is_sidechain && record.parent.is_none() {
             let mut texts = seen.texts.iter();

@@ -44,7 +44,7 @@ pub(crate) struct Boundary {
 }
 
 /// Of a subagent's step in the file of the session that started it: which subagent.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Subagent {
     /// Its id, or an empty text.
     pub id: Box<str>,

@@ -553,6 +553,36 @@ fn reported_steps_of_a_subagent_are_a_branch_at_its_call() {
 }
 
 #[test]
+fn a_subagent_that_is_resumed_is_a_branch_at_the_call_that_resumed_it() {
+    let bytes = lines(&[
+        user("u1", "", "who calls it?"),
+        task("a1", "u1"),
+        step("p1", "a1", "a1", &inner(user("s1", "", "find callers"))),
+        step("p2", "p1", "a1", &inner(answer("s2", "", "two"))),
+        result("r1", "a1"),
+        task("a2", "r1"),
+        step("p3", "a2", "a2", &inner(user("s3", "", "name them"))),
+        step("p4", "p3", "a2", &inner(answer("s4", "", "f and g"))),
+        result("r2", "a2"),
+    ]);
+    insta::assert_snapshot!(check(&Fixture { bytes }), @r#"
+    session s in "/p"
+     00000001 (agent-cli/import) {"bytes":2619,"id":"s","losses":{},"path":"","sha256":nul...
+    *u1 user who calls it?
+    *a1 assistant Task({"prompt":"find callers"})
+    *r1 toolResult ok
+     s1 ^a1 [claude-code/subagent a1b2] find callers
+     s2 assistant two
+    *a2 ^r1 assistant Task({"prompt":"find callers"})
+    *r2 toolResult ok
+     s3 ^a2 [claude-code/subagent a1b2] name them
+     s4 assistant f and g
+     0000000b ^r2 (agent-cli/leaf) {"from":"s4","reason":"import"}
+    duplicates 0, interrupted 0, usage 0+0+0>0
+    "#);
+}
+
+#[test]
 fn a_side_chain_is_a_branch_at_the_call_that_has_its_prompt() {
     let side = |mut record: Value| {
         record["isSidechain"] = json!(true);
