@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use compaction_core::{Profile, Removed, RemovedOutline, TokenCount, removed_outline};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use session_model::{EntryKind, SessionPath};
 
 use crate::commands::Outcome;
@@ -49,8 +49,6 @@ struct Input {
     hook_event_name: Option<String>,
     /// Why a session starts.
     source: Option<String>,
-    /// What the user says now, where the event is one of every prompt.
-    prompt: Option<String>,
 }
 
 /// What every answer says, so that a session which stores it shows that it was given.
@@ -78,16 +76,28 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
         }
     };
     let nothing = || Outcome::done(&json!({}), "{}\n".to_owned());
+    let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
+    let said = |text: &str| {
+        let output = json!({ "hookEventName": event, "additionalContext": text });
+        let document = json!({ "hookSpecificOutput": output });
+        Outcome::done(&document, format!("{document}\n"))
+    };
     let is_claude = args.agent == "claude";
-    // A session that has said nothing yet has no file.
-    if !path.exists() || (is_claude && is_of_subagent(&path)) {
+    let is_compacting = is_claude && input.source.as_deref() == Some("compact");
+    if is_claude && is_of_subagent(&path) {
         return Ok(nothing());
+    }
+    if !path.exists() {
+        // A session that has said nothing yet has no file, nor has a fork of Claude Code whose first prompt compacts it.
+        return Ok(match input.session_id.filter(|_| is_compacting) {
+            Some(id) => said(&lead(&args.agent, "Entries leave", "error", Some(&id))),
+            None => nothing(),
+        });
     }
     let session = open_session(&path)?;
     let tree = session.tree();
     let path = tree.path(tree.leaf());
-    let is_repeated = input.prompt.is_some() && was_told(&path);
-    let is_compacting = is_claude && input.source.as_deref() == Some("compact");
+    let is_repeated = input.source.as_deref() != Some("compact") && was_told(&path);
     let removed = match is_compacting && !ends_compacted(&path) {
         true => Removed::AtLeaf,
         false => Removed::ByNewest,
@@ -101,11 +111,7 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
     let Some(text) = text else {
         return Ok(nothing().of(report));
     };
-    let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
-    let document =
-        json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
-    let text = format!("{document}\n");
-    Ok(Outcome::done(&document, text).of(report))
+    Ok(said(&text).of(report))
 }
 
 /// Returns whether a sub-agent of the session was compacted rather than the session: Claude Code names the session either
@@ -146,17 +152,7 @@ fn was_told(path: &SessionPath<'_>) -> bool {
 /// Returns what a compaction took out of the context, in about [`ANSWER`] tokens; `None` where nothing was.
 fn text_of(agent: &str, path: &SessionPath<'_>, removed: Removed) -> Option<String> {
     let counter = Profile::Own.counter();
-    let lead = |entries: usize, call: &Value| {
-        let what = match removed {
-            Removed::AtLeaf => format!("Up to {entries} entries leave"),
-            _ => format!("{entries} entries left"),
-        };
-        let tool = tool(agent);
-        format!(
-            "{what} the context in this compaction. {LEAD} call the tool {tool} with rare words, for example {call}; without queries it shows what left.\n",
-        )
-    };
-    let taken = counter.text(&lead(1000, &json!({ "queries": ["x"], "session": "x" })));
+    let taken = counter.text(&lead(agent, "Up to 1000 entries leave", "x", Some("x")));
     let outline = removed_outline(path, removed, ANSWER.saturating_sub(taken))?;
     let RemovedOutline {
         entries,
@@ -170,18 +166,31 @@ fn text_of(agent: &str, path: &SessionPath<'_>, removed: Removed) -> Option<Stri
                 .all(|c| c.is_alphanumeric() || "/._-".contains(c))
     };
     let example = changed.filter(is_plain);
-    let mut call = json!({ "queries": [example.as_deref().unwrap_or("error")] });
+    let example = example.as_deref().unwrap_or("error");
     let id = path.tree().header().map(|header| header.id.as_str());
-    if let Some(id) = id.filter(|id| id.len() <= WORD) {
-        call["session"] = json!(id);
-    }
-    let mut text = lead(entries, &call);
+    let what = match removed {
+        Removed::AtLeaf => format!("Up to {entries} entries leave"),
+        _ => format!("{entries} entries left"),
+    };
+    let mut text = lead(agent, &what, example, id);
     if !quotes.is_empty() {
         text.push_str("Of what left (lines behind > are quoted from the entry in brackets):\n");
         text.push_str(&quotes);
         text.push('\n');
     }
     Some(text)
+}
+
+/// Returns how the text begins: what leaves the context, and how it is found again.
+fn lead(agent: &str, what: &str, example: &str, session: Option<&str>) -> String {
+    let tool = tool(agent);
+    let mut call = json!({ "queries": [example] });
+    if let Some(id) = session.filter(|id| id.len() <= WORD) {
+        call["session"] = json!(id);
+    }
+    format!(
+        "{what} the context in this compaction. {LEAD} call the tool {tool} with rare words, for example {call}; without queries it shows what left.\n"
+    )
 }
 
 /// Returns how an agent's model calls the tool that searches.

@@ -343,6 +343,13 @@ fn claude_code_is_told_what_leaves_in_the_compaction_that_runs() {
     let input = json!({ "transcript_path": file, "prompt": "hello" }).to_string();
     let none = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
     assert_eq!(none, "{}\n");
+    // A fork whose first prompt compacts it has no transcript yet.
+    std::fs::remove_dir_all(&agents).expect("removed");
+    let input = json!({ "session_id": "f0", "transcript_path": file, "source": "compact" });
+    let fork = env.run_on(input.to_string().as_bytes(), &["hook", "claude"]);
+    let fork = fork.success();
+    assert!(fork.contains("Entries leave the context"), "{fork}");
+    assert!(fork.contains("\\\"session\\\":\\\"f0\\\""), "{fork}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn every_agent_is_set_up_in_an_empty_home() {
                 "type": "command"
               }
             ],
-            "matcher": "compact"
+            "matcher": "compact|resume"
           }
         ]
       }
