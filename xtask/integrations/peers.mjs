@@ -11,9 +11,10 @@ const compat = { supportsDeveloperRole: false, supportsReasoningEffort: false, s
 const model = { id: "mock", name: "Mock", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 100000, maxTokens: 4000 };
 const provider = (url) => ({ baseUrl: url, api: "openai-completions", apiKey: "none", compat, models: [model] });
 
-/** Returns the only file of lines below a folder. */
+/** Returns the only file of lines with an answer below a folder: gemini, resumed in another minute, begins one that gets none. */
 export function linesBelow(folder) {
-  const files = readdirSync(folder, { recursive: true }).filter((file) => file.endsWith(".jsonl"));
+  const isLog = (file) => file.endsWith(".jsonl") && /:"(assistant|gemini)"/.test(readFileSync(join(folder, file), "utf8"));
+  const files = readdirSync(folder, { recursive: true }).filter(isLog);
   if (files.length !== 1) throw new Error(`${folder} has ${files.length} files of lines`);
   return join(folder, files[0]);
 }

@@ -100,7 +100,7 @@ impl Recall {
         }
         if !self.near.is_empty() {
             let near = words(&self.near);
-            sentences.push(format!("Close words in the session: {near}."));
+            sentences.push(format!("Close in the session: {near}."));
         }
         sentences.join(" ")
     }

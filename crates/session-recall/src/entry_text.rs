@@ -10,10 +10,20 @@ use session_facts::{CallBody, commands_of, plain_tool_name, programs};
 use session_model::{AgentMessage, AssistantMessage, Block, Content, Entry, EntryBody};
 use session_model::{BodyError, Clean, is_excluded, without_private};
 use session_model::{EntryIndex, SessionTree};
-use session_model::{EntryKind, StatedRole, ToolCall, UserMessage};
+use session_model::{EntryKind, StatedRole, ToolCall, ToolResultMessage, UserMessage};
 
 /// The tools that search the session, of any server. Their calls and results are not found by a search.
 const OWN_TOOLS: [&str; 2] = ["recall", "recallread"];
+
+/// The tools that ask the user, of any agent: what they return is the user's answer.
+const ASKING_TOOLS: [&str; 6] = [
+    "askfollowupquestion",
+    "askquestion",
+    "askuser",
+    "askuserquestion",
+    "question",
+    "requestuserinput",
+];
 
 /// What runs the same search in a shell.
 const OWN_COMMAND: (&str, &str) = ("agent-cli", "recall");
@@ -191,6 +201,7 @@ fn message_text(message: &AgentMessage, line: &[u8], gate: Gate<'_>) -> Option<E
         AgentMessage::User(user) => return Some(user_text(user, message, gate)),
         AgentMessage::Assistant(answer) => return Some(answer_text(answer, gate)),
         AgentMessage::System(_) => return None,
+        AgentMessage::ToolResult(result) if asks_user(result) => Author::User,
         AgentMessage::ToolResult(_) | AgentMessage::BashExecution(_) => Author::Tool,
         AgentMessage::BranchSummary(_) | AgentMessage::CompactionSummary(_) => Author::Summary,
         AgentMessage::Developer(_) | AgentMessage::Custom(_) | AgentMessage::Other { .. } => {
@@ -294,8 +305,15 @@ fn answer_text(answer: &AssistantMessage, gate: Gate<'_>) -> EntryText {
     }
 }
 
+fn asks_user(result: &ToolResultMessage) -> bool {
+    !result.is_error && ASKING_TOOLS.contains(&&*plain_tool_name(&result.tool_name))
+}
+
+/// Returns whether a tool is one of ours; gemini-cli writes `mcp_agent-cli_recall`.
 fn is_own_tool(name: &str) -> bool {
-    OWN_TOOLS.contains(&&*plain_tool_name(name))
+    let name = plain_tool_name(name);
+    let mut servers = OWN_TOOLS.iter().filter_map(|tool| name.strip_suffix(tool));
+    servers.any(|server| server.is_empty() || server.ends_with("agentcli"))
 }
 
 /// Returns whether a call searches the session, by a tool or in a shell.

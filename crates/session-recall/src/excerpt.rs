@@ -24,20 +24,21 @@ const MOST_PLACES: usize = 100;
 /// What stands where a text is cut.
 pub(super) const CUT: &str = "\u{2026}";
 
-/// Returns at most `most` excerpts of about `width` bytes around the best places, in their order; `weights` says how much
-/// each term counts. The best one has the term that counts most in its middle. Without places it is the beginning.
+/// Returns at most `most` excerpts of about `width` bytes around the best places, in their order, and about `end` bytes of
+/// the end; `weights` says how much each term counts. The best one has the term that counts most in its middle. Without
+/// places it is the beginning.
 pub(super) fn excerpts(
     text: &str,
     places: &[Place],
     weights: &[f64],
-    width: usize,
+    [width, end]: [usize; 2],
     most: usize,
 ) -> Vec<Excerpt> {
     let weight = |term: usize| weights.get(term).copied().unwrap_or(1.0);
     let terms = places.iter().map(|place| place.term);
     let main = terms.max_by(|one, other| weight(*one).total_cmp(&weight(*other)));
-    let Some(main) = main.filter(|_| text.len() > width) else {
-        return vec![piece(text, 0, word_end(text, width))];
+    let Some(main) = main.filter(|_| text.len() > width + end) else {
+        return vec![piece(text, 0, word_end(text, width + end))];
     };
     let mut counts = vec![0; weights.len().max(main + 1)];
     let mut windows: Vec<(bool, f64, [usize; 3])> = Vec::new();
@@ -82,11 +83,15 @@ pub(super) fn excerpts(
             taken.push((start, end));
         }
     }
+    if end > 0 {
+        let from = text.ceil_char_boundary(text.len() - end);
+        taken.push((first_word(text, from, text.len()), text.len()));
+    }
     taken.sort_unstable();
     let mut pieces: Vec<(usize, usize)> = Vec::new();
     for (start, end) in taken {
         match pieces.last_mut() {
-            Some(before) if start <= before.1.saturating_add(NEAR) => before.1 = end,
+            Some(before) if start <= before.1.saturating_add(NEAR) => before.1 = before.1.max(end),
             _ => pieces.push((start, end)),
         }
     }
@@ -179,7 +184,7 @@ mod tests {
 
     fn cut(text: &str, query: &str, width: usize, most: usize) -> Vec<Excerpt> {
         let places = Terms::of(query).places(text, &fold(text));
-        excerpts(text, &places, &[], width, most)
+        excerpts(text, &places, &[], [width, 0], most)
     }
 
     #[test]
@@ -234,7 +239,7 @@ mod tests {
     fn the_term_that_counts_most_is_shown_however_often_another_occurs() {
         let lines: String = (1..=900).map(|n| format!("line {n}\n")).collect();
         let places = Terms::of("line 700").places(&lines, &fold(&lines));
-        let found = excerpts(&lines, &places, &[0.1, 5.0], 60, 1);
+        let found = excerpts(&lines, &places, &[0.1, 5.0], [60, 0], 1);
         assert!(found[0].text.contains("line 700\n"), "{found:?}");
     }
 
@@ -243,11 +248,11 @@ mod tests {
         let long = "values that follow on one long line, ".repeat(20);
         let text = format!("{long}\nthe port is:\n8421 {long}");
         let places = Terms::of("the port").places(&text, &fold(&text));
-        let found = excerpts(&text, &places, &[0.1, 5.0], 100, 1);
+        let found = excerpts(&text, &places, &[0.1, 5.0], [100, 0], 1);
         assert!(found[0].text.contains("port is:\n8421 values"), "{found:?}");
         let text = format!("zebra {long}walrus 77 {long}");
         let places = Terms::of("line walrus").places(&text, &fold(&text));
-        let found = excerpts(&text, &places, &[1.0, 5.0], 120, 1);
+        let found = excerpts(&text, &places, &[1.0, 5.0], [120, 0], 1);
         let at = found[0].text.find("walrus").unwrap();
         assert!((40..80).contains(&at), "{found:?}");
     }

@@ -36,7 +36,7 @@ impl Place {
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// What the user wrote.
+    /// What the user wrote, also as the answer to a question of the model.
     User,
     /// What the model wrote.
     Assistant,
@@ -48,6 +48,8 @@ pub enum Kind {
     Error,
     /// The summary of a compaction or a branch.
     Summary,
+    /// What an agent or a program put into the conversation.
+    Custom,
 }
 
 /// A point of a session.
@@ -144,6 +146,7 @@ impl RecallFilters {
             Kind::Result => text.author == Author::Tool,
             Kind::Error => text.is_error,
             Kind::Summary => text.author == Author::Summary,
+            Kind::Custom => text.author == Author::Other,
         });
         let tool = self.tool.as_ref().is_none_or(|tool| {
             let mut tools = text.tools.iter();

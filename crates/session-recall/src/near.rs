@@ -1,6 +1,6 @@
 //! Near misses: words of the session that are close to what was looked for and not found.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 
 use crate::terms::{Terms, fold};
@@ -65,6 +65,18 @@ impl Vocabulary {
         }
         named
     }
+}
+
+/// Returns the paths whose file names are closest to that of `file`, the closest first.
+pub(super) fn near_files(file: &str, paths: BTreeSet<String>) -> Vec<String> {
+    let name = |path: &str| fold(path.rsplit('/').next().unwrap_or(path));
+    let wanted = name(file);
+    let near = paths.into_iter();
+    let near = near.filter_map(|path| Some((distance(&wanted, &name(&path))?, path)));
+    let mut near: Vec<(usize, String)> = near.collect();
+    near.sort_unstable();
+    near.truncate(MOST_NAMED);
+    near.into_iter().map(|(_, path)| path).collect()
 }
 
 /// Returns how far a word is from a term, or `None` where it is not close.

@@ -1,6 +1,6 @@
 //! The order of what is found: BM25 over the texts of the session, weighed by author and place.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use session_model::EntryIndex;
 
@@ -54,9 +54,6 @@ impl Candidate {
         (0..other.weights.len()).all(|term| self.holds(term) || !other.holds(term))
     }
 }
-
-/// How many of the best entries are compared by the file whose reading they are.
-const COMPARED: usize = 400;
 
 /// What matches, and how much the terms count.
 #[derive(Debug, Default)]
@@ -147,83 +144,43 @@ pub(super) struct Group {
     /// That of the best.
     pub score: f64,
     pub newest: Candidate,
-    /// The others.
+    /// The others, the newest first.
     pub copies: Vec<EntryIndex>,
 }
 
-/// Folds what is the same to the newest of it: entries of the same text, and of the best those that `file` names the
-/// same file of, unless the newest lacks a term. Returns the groups in order; what is behind the first `most` may be
-/// missing.
-pub(super) fn group(
-    mut found: Vec<Candidate>,
-    most: usize,
-    file: impl Fn(&Candidate) -> Option<String>,
-) -> Vec<Group> {
-    let order = |one: &Candidate, other: &Candidate| {
-        let by_score = other.score.total_cmp(&one.score);
-        by_score.then(other.index.cmp(&one.index))
-    };
-    if found.len() > COMPARED {
-        found.select_nth_unstable_by(COMPARED, order);
+impl Group {
+    /// Takes in another group.
+    pub fn fold(&mut self, other: Self) {
+        self.score = self.score.max(other.score);
+        self.copies.extend(other.copies);
+        let older = match other.newest.index > self.newest.index {
+            true => std::mem::replace(&mut self.newest, other.newest),
+            false => other.newest,
+        };
+        self.copies.push(older.index);
+        self.copies.sort_unstable_by(|one, other| other.cmp(one));
     }
-    let mut rest = found.split_off(COMPARED.min(found.len()));
-    found.sort_unstable_by(order);
-    let mut groups: Vec<Group> = Vec::new();
-    let mut by_text: HashMap<u64, usize> = HashMap::new();
-    let mut by_file: BTreeMap<String, usize> = BTreeMap::new();
-    for candidate in found {
-        let path = file(&candidate);
-        let hash = candidate.hash;
-        let same_file = path.as_ref().and_then(|path| by_file.get(path)).copied();
-        let same_file = same_file.filter(|at| {
-            let newest = &groups[*at].newest;
-            let is_newer = candidate.index > newest.index;
-            let (old, new) = if is_newer {
-                (newest, &candidate)
-            } else {
-                (&candidate, newest)
-            };
-            new.covers(old)
-        });
-        let at = by_text.get(&hash).copied().or(same_file);
-        let at = add(&mut groups, at, candidate);
-        by_text.insert(hash, at);
-        if let Some(path) = path {
-            by_file.insert(path, at);
-        }
-    }
-    let is_short = groups.len() < most;
-    if is_short {
-        rest.sort_unstable_by(order);
-    }
-    for candidate in rest {
-        let hash = candidate.hash;
-        let same = by_text.get(&hash).copied();
-        if is_short || same.is_some() {
-            by_text.insert(hash, add(&mut groups, same, candidate));
-        }
-    }
-    for group in &mut groups {
-        group.copies.sort_unstable_by(|one, other| other.cmp(one));
-    }
-    groups
 }
 
-/// Adds an entry to a group, or as a new one; returns which.
-fn add(groups: &mut Vec<Group>, at: Option<usize>, candidate: Candidate) -> usize {
-    let Some(at) = at else {
-        groups.push(Group {
+/// Returns the groups of entries of the same text, the best first.
+pub(super) fn group(found: Vec<Candidate>) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_text: HashMap<u64, usize> = HashMap::new();
+    for candidate in found {
+        let at = by_text.entry(candidate.hash).or_insert(groups.len());
+        let group = Group {
             score: candidate.score,
             newest: candidate,
             copies: Vec::new(),
-        });
-        return groups.len() - 1;
-    };
-    let group = &mut groups[at];
-    let older = match candidate.index > group.newest.index {
-        true => std::mem::replace(&mut group.newest, candidate),
-        false => candidate,
-    };
-    group.copies.push(older.index);
-    at
+        };
+        match groups.get_mut(*at) {
+            Some(known) => known.fold(group),
+            None => groups.push(group),
+        }
+    }
+    groups.sort_unstable_by(|one, other| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score.then(other.newest.index.cmp(&one.newest.index))
+    });
+    groups
 }

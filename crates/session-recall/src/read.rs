@@ -48,52 +48,53 @@ pub struct Wanted {
 }
 
 /// Returns the entries that a text names: an id or its beginning; behind it `@` and the character to begin at, `+` and how
-/// many characters; or two ids with `..` between them for all from one to the other.
+/// many characters; or two of these with `..` between them for all from one to the other.
 ///
 /// # Errors
 /// No entry, or more than one, is named so.
 pub fn wanted(path: &SessionPath<'_>, text: &str) -> Result<Vec<Wanted>, String> {
     let tree = path.tree();
-    let find = |id: &str| {
-        let id = id.trim().trim_matches(['[', ']']);
-        tree.find_by_beginning(id)
-            .map_err(|error| error.to_string())
-    };
-    let at = |entry: EntryIndex| Wanted {
+    let at = |entry, offset, length| Wanted {
         entry,
-        offset: 0,
-        length: None,
+        offset,
+        length,
     };
-    let whole = match find(text) {
-        Ok(entry) => return Ok(vec![at(entry)]),
-        Err(error) => error,
-    };
-    let text = text.trim().trim_matches(['[', ']']);
-    if let Some((id, part)) = text.rsplit_once('@') {
+    let find = |id: &str| tree.find_by_beginning(id.trim().trim_matches(['[', ']']));
+    let piece = |text: &str| {
+        let whole = match find(text) {
+            Ok(entry) => return Ok(at(entry, 0, None)),
+            Err(error) => error.to_string(),
+        };
+        let text = text.trim().trim_matches(['[', ']']);
+        let (id, part) = text.rsplit_once('@').ok_or(whole.clone())?;
         let (offset, length) = match part.split_once('+') {
             Some((offset, length)) => (offset.parse(), length.parse().map(Some)),
             None => (part.parse(), Ok(None)),
         };
-        if let (Ok(offset), Ok(length)) = (offset, length) {
-            let entry = find(id)?;
-            return Ok(vec![Wanted {
-                entry,
-                offset,
-                length,
-            }]);
+        match (find(id), offset, length) {
+            (Ok(entry), Ok(offset), Ok(length)) => Ok(at(entry, offset, length)),
+            (Err(error), Ok(_), Ok(_)) => Err(error.to_string()),
+            _ => Err(whole),
         }
-    }
-    let Some((one, other)) = text.split_once("..") else {
-        return Err(whole);
     };
-    let (one, other) = (find(one)?, find(other)?);
-    let range = one.min(other)..=one.max(other);
+    let wrong = match piece(text) {
+        Ok(piece) => return Ok(vec![piece]),
+        Err(error) => error,
+    };
+    let (one, other) = text.split_once("..").ok_or(wrong)?;
+    let ends = [piece(one)?, piece(other)?];
+    let (first, last) = (ends[0].entry, ends[1].entry);
+    let range = first.min(last)..=first.max(last);
     let on_path = |at: &EntryIndex| path.entries().binary_search(at).is_ok();
     let is_path = on_path(range.start()) && on_path(range.end());
     let all = tree.indices().skip(range.start().as_usize());
     let all = all.take_while(|at| range.contains(at));
     let all = all.filter(|at| speaks(tree.kind(*at)) && (!is_path || on_path(at)));
-    Ok(all.take(MOST_IN_RANGE).map(at).collect())
+    let pieces = all.take(MOST_IN_RANGE).map(|entry| {
+        let end = ends.iter().find(|end| end.entry == entry);
+        end.copied().unwrap_or(at(entry, 0, None))
+    });
+    Ok(pieces.collect())
 }
 
 /// Returns the size of an answer where the request does not state it. An entry that is longer can be read from an offset
@@ -398,7 +399,8 @@ fn piece(
     };
     piece.timestamp = entry.timestamp.map(|at| at.to_string());
     if let Some(text) = text {
-        piece.call = call_line(tree, index, &text, access.into());
+        let call = call_line(tree, index, &text, access.into());
+        piece.call = call.map(|(line, _)| line);
         piece.role = text.role;
         piece.excluded = text.is_excluded;
         piece.is_output = text.author == Author::Tool && offset == 0 && length.is_none();

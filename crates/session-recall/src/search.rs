@@ -1,28 +1,37 @@
 //! The search: entries that may match are read, counted and ranked, and the best are shown.
 
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use memchr::memmem;
 use session_model::{Entry, EntryIndex, SessionContext, SessionPath, SessionTree};
 
-use crate::entry_text::{Author, EntryText, Gate, call_of, entry_text, read_text};
+use crate::entry_text::{Author, EntryText, Gate, entry_text, read_text};
+use crate::excerpt::excerpts;
 use crate::filter::{Kind, Place, places, speaks, subagent};
-use crate::following::{Next, following};
-use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary};
+use crate::following::following;
+use crate::near::{MOST_BYTES, MOST_ENTRIES, Vocabulary, near_files};
 use crate::prefilter::{Prefilter, Signs};
 use crate::rank::{Candidate, Group, group, rank};
 use crate::shown::{Shown, drop_calls_of_results, recalled, width_of, with_short_ids};
 use crate::terms::{self, Terms, fold};
 use crate::{Query, Recall, RecallRequest, Recalled};
-use session_facts::{FileAction, file_call};
+use session_facts::file_calls;
 
 /// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
 const LEAST_SCORE: f64 = 0.4;
 const FIRST: usize = 3;
 
+/// The order of a list, with how the next one is asked for.
+const OLDEST_FIRST: &str = "oldest first";
+const NEWEST_OF_MORE: &str = "oldest first; before: the first ID lists earlier ones";
+
 /// How much is shown of what came of an entry of a list, in bytes.
 const LIST_NEXT: usize = 160;
+
+/// How much around the best place is the same in what is folded, in bytes.
+const AROUND: usize = 200;
 
 /// How many entries are read to know how long texts are on the average.
 const SAMPLES: usize = 256;
@@ -154,9 +163,7 @@ impl<'a> RecallSearch<'a> {
         if by_time {
             ranked.found.iter_mut().for_each(|it| it.score = 1.0);
         }
-        let most = self.request.entries;
-        let file = |candidate: &Candidate| self.file_read(candidate).filter(|_| !by_time);
-        let mut groups = group(ranked.found, most, file);
+        let mut groups = group(ranked.found);
         if let Some(rarest) = ranked.rarest.filter(|_| !by_time) {
             let first = groups.iter().position(|it| it.newest.holds(rarest));
             groups[..=first.unwrap_or(0)].rotate_right(1);
@@ -173,20 +180,35 @@ impl<'a> RecallSearch<'a> {
             number <= FIRST || group.score >= least
         });
         let most = match is_ranked {
-            true => most.min(self.request.readable()),
-            false => most,
+            true => self.request.entries.min(self.request.readable()),
+            false => self.request.entries,
         };
         drop_calls_of_results(&mut groups, most);
-        groups.truncate(most);
-        let shown: Vec<Shown<'_>> = groups
-            .iter()
-            .filter_map(|it| self.shown(it, &groups, &ranked.weights))
-            .collect();
+        let mut shown: Vec<Shown> = Vec::new();
+        for group in groups {
+            if shown.len() == most || stop() {
+                break;
+            }
+            let Some(it) = self.shown(group, &ranked.weights) else {
+                continue;
+            };
+            let known = shown
+                .iter_mut()
+                .find(|known| is_ranked && known.is_like(&it));
+            match known {
+                Some(known) => known.fold(it),
+                None => shown.push(it),
+            }
+        }
+        let found: Vec<EntryIndex> = shown.iter().map(|it| it.group.newest.index).collect();
+        for it in &mut shown {
+            it.next.take_if(|next| found.contains(&next.index));
+        }
         if stop() {
             return None;
         }
         let mut build = |width: usize| {
-            let of = |it: &Shown<'_>| {
+            let of = |it: &Shown| {
                 let width = width_of(width, it.group.score / best, it.text.author);
                 let next = if is_ranked {
                     width
@@ -202,12 +224,13 @@ impl<'a> RecallSearch<'a> {
         };
         recall.order = match (&self.request.filters.file, self.request.query) {
             (Some(_), _) => "newest first",
-            (None, Query::All) => "oldest first",
+            (None, Query::All) if shown.len() < recall.matching => NEWEST_OF_MORE,
+            (None, Query::All) => OLDEST_FIRST,
             _ => "",
         };
         recall.fit(&mut build, shown.len(), self.request);
         // What there is no room for are the oldest all the same.
-        if recall.order == "oldest first" {
+        if recall.order.starts_with(OLDEST_FIRST) {
             recall.found.reverse();
         }
         Some(recall)
@@ -345,9 +368,13 @@ impl<'a> RecallSearch<'a> {
         (!hidden && self.passes(index, &entry, &text)).then_some(text)
     }
 
-    /// Returns words that are close to those of the query, and counts what cannot be read.
+    /// Returns words or files that are close to those of the query, and counts what cannot be read.
     fn near(&self, recall: &mut Recall, stop: &dyn Fn() -> bool) -> Option<Vec<String>> {
         let mut words = Vocabulary::default();
+        // Nothing is on the file that is named.
+        let file = self.request.filters.file.as_ref();
+        let file = file.filter(|_| recall.searched == 0);
+        let mut paths = BTreeSet::new();
         let mut unreadable = 0;
         let end = self
             .rows
@@ -361,33 +388,33 @@ impl<'a> RecallSearch<'a> {
             if stop() {
                 return None;
             }
-            if self.tree().entry(*index).is_err() {
+            let Ok(entry) = self.tree().entry(*index) else {
                 unreadable += 1;
                 continue;
-            }
-            if let Some(text) = self.text_of(*index) {
+            };
+            if file.is_some() {
+                let messages = entry.messages();
+                let calls = messages.iter().flat_map(|message| message.tool_calls());
+                paths.extend(calls.flat_map(file_calls).map(|(_, path)| path));
+            } else if let Some(text) = self.text_of(*index) {
                 words.add(&text.text);
             }
         }
         let unseen = unreadable - recall.unreadable.min(unreadable);
         recall.searched -= unseen.min(recall.searched);
         recall.unreadable += unseen;
-        Some(words.near(&self.terms))
+        Some(match file {
+            Some(file) => near_files(file, paths),
+            None => words.near(&self.terms),
+        })
     }
 
-    /// Returns the file that a result is the reading of.
-    fn file_read(&self, candidate: &Candidate) -> Option<String> {
-        let id = candidate.answers.as_ref()?;
-        let call = call_of(self.tree(), candidate.index, id)?;
-        let (action, path) = file_call(&call)?;
-        (action == FileAction::Read).then_some(path)
-    }
-
-    /// Returns what may be shown of a group; what comes of an entry only where `groups` does not have it.
-    fn shown<'g>(&self, group: &'g Group, groups: &[Group], weights: &[f64]) -> Option<Shown<'g>> {
+    /// Returns what may be shown of a group.
+    fn shown(&self, group: Group, weights: &[f64]) -> Option<Shown> {
         let index = group.newest.index;
         let text = self.text_of(index)?;
-        let places = match self.request.query {
+        let (request, filters) = (self.request, &self.request.filters);
+        let places = match request.query {
             Query::All => Vec::new(),
             Query::Words(_) => self.terms.places(&text.text, &fold(&text.text)),
             Query::Pattern(find) => {
@@ -409,11 +436,15 @@ impl<'a> RecallSearch<'a> {
                 .or(Some(place));
         }
         let best = best.map_or(0, |place| place.start);
-        let next = following(self.path, index, &text, best, self.request.access);
-        let is_new = |next: &Next| groups.iter().all(|it| it.newest.index != next.index);
+        // Of what a period has, each entry is listed.
+        let is_list = matches!(self.request.query, Query::All) && filters.file.is_none();
+        let next = (!is_list).then(|| following(self.path, index, &text, best, request.access));
+        let around = excerpts(&text.text, &places, weights, [AROUND, 0], 1);
+        let around = around.first().map_or("", |it| &it.text);
         Some(Shown {
             group,
-            next: next.filter(is_new),
+            next: next.flatten(),
+            around: around.replace(|c: char| c.is_ascii_digit(), ""),
             text,
             places,
         })

@@ -1,5 +1,6 @@
 //! What is shown of the entries that were found.
 
+use session_facts::commands_of;
 use session_model::{EntryId, EntryIndex, SessionPath, SessionTree};
 
 use crate::Recalled;
@@ -10,11 +11,29 @@ use crate::rank::Group;
 use crate::terms::Place;
 
 /// What may be shown of an entry.
-pub(super) struct Shown<'g> {
-    pub group: &'g Group,
+pub(super) struct Shown {
+    pub group: Group,
     pub text: EntryText,
     pub places: Vec<Place>,
     pub next: Option<Next>,
+    /// What is around the best place, without digits: what has the same is a copy.
+    pub around: String,
+}
+
+impl Shown {
+    /// Returns whether another one is an output with the same around the best place.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let are_outputs = [self, other].map(|it| it.text.author) == [Author::Tool; 2];
+        are_outputs && self.around == other.around
+    }
+
+    /// Takes in a copy.
+    pub fn fold(&mut self, mut other: Self) {
+        if other.group.newest.index > self.group.newest.index {
+            std::mem::swap(self, &mut other);
+        }
+        self.group.fold(other.group);
+    }
 }
 
 /// Takes out the calls whose results are shown, too, of the first `most`: a result names its call. The result has the better
@@ -56,26 +75,28 @@ const SHORT_MESSAGE: usize = 280;
 const EXCERPT_BYTES: usize = 200;
 const MOST_EXCERPTS: usize = 3;
 
-/// Returns the call that an entry answers, as one line.
+/// Returns the call that an entry answers, as one line, and whether it is a command.
 pub(super) fn call_line(
     tree: &SessionTree,
     index: EntryIndex,
     text: &EntryText,
     gate: Gate<'_>,
-) -> Option<String> {
+) -> Option<(String, bool)> {
     let id = text.answers.as_ref()?;
-    let call = match call_of(tree, index, id) {
+    let call = call_of(tree, index, id);
+    let is_command = call.as_ref().is_some_and(|it| !commands_of(it).is_empty());
+    let line = match call {
         Some(call) => call_text(&call, gate),
         None => text.tools.first()?.clone(),
     };
-    Some(session_model::text::first_line(&call, 100))
+    Some((session_model::text::first_line(&line, 100), is_command))
 }
 
 /// Returns what is shown of an entry, and of what came of it, in about so many bytes.
 pub(super) fn recalled(
     path: &SessionPath<'_>,
     gate: Gate<'_>,
-    shown: &Shown<'_>,
+    shown: &Shown,
     weights: &[f64],
     [width, next_width]: [usize; 2],
 ) -> Recalled {
@@ -85,8 +106,14 @@ pub(super) fn recalled(
         text,
         places,
         next,
+        ..
     } = shown;
     let index = group.newest.index;
+    let call = call_line(tree, index, text, gate);
+    // Totals are at the end of what a command prints.
+    let is_output = text.is_error || call.as_ref().is_some_and(|(_, is_command)| *is_command);
+    let end = if is_output { width / 3 } else { 0 };
+    let width = width - end;
     let most = (width / EXCERPT_BYTES).clamp(1, MOST_EXCERPTS);
     let timestamp = tree.entry(index).ok().and_then(|entry| entry.timestamp);
     let id = |index: &EntryIndex| EntryId::new(tree.id(*index));
@@ -95,7 +122,7 @@ pub(super) fn recalled(
         entry_id: id(&index),
         short_id: String::new(),
         role: text.role.clone(),
-        call: call_line(tree, index, text, gate),
+        call: call.map(|(line, _)| line),
         timestamp: timestamp.map(|at| at.to_string()),
         place: group.newest.place,
         subagent: None,
@@ -103,7 +130,7 @@ pub(super) fn recalled(
         matches: group.newest.matches,
         copies: group.copies.iter().map(id).collect(),
         total_chars: text.text.chars().count(),
-        excerpts: excerpts(&text.text, places, weights, width / most, most),
+        excerpts: excerpts(&text.text, places, weights, [width / most, end], most),
         followed_by: next.as_ref().map(|next| next.shown(path, next_width)),
     }
 }

@@ -124,7 +124,13 @@ fn what_the_user_said_comes_before_what_the_model_said_and_tools_printed() {
 fn what_fits_far_less_is_counted_and_not_shown() {
     let aside = format!("one open port {}", "and other things ".repeat(300));
     let mut messages = vec![user("The database listens on the open port 6432.")];
-    messages.extend((0..6).map(|number| result("c", "bash", &format!("{number} {aside}"))));
+    messages.extend((0..6).map(|number| {
+        result(
+            "c",
+            "bash",
+            &format!("{} {aside}", ["a", "b", "c", "d", "e", "f"][number]),
+        )
+    }));
     let tree = tree_of(&messages);
     let found = find(&tree, "open port");
     assert!(
@@ -329,6 +335,86 @@ fn a_file_means_calls_on_it_the_newest_first() {
 }
 
 #[test]
+fn a_list_of_a_time_is_of_entries_alone_and_says_how_to_page() {
+    let tree = work();
+    let mut wanted = request(Query::All);
+    wanted.filters.before = Moment::parse("e7", Some(&tree.path(tree.leaf())))
+        .map(Some)
+        .unwrap();
+    wanted.entries = 3;
+    let text = search(&tree, &wanted).to_text(&wanted);
+    assert!(
+        text.contains("6 entries match, 3 shown, oldest first; before:"),
+        "{text}"
+    );
+    assert!(!text.contains("->"), "{text}");
+}
+
+#[test]
+fn for_a_file_that_no_call_names_the_closest_are_named() {
+    let tree = work();
+    let mut wanted = request(Query::All);
+    wanted.filters.file = Some("lib/zebras.rs".into());
+    let text = search(&tree, &wanted).to_text(&wanted);
+    assert!(
+        text.contains("Close in the session: /p/src/zebra.rs, src/zebra.rs."),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_answer_to_a_question_is_the_users_and_what_was_put_in_is_custom() {
+    let inserted = json!({ "type": "custom_message", "customType": "x", "content": "zebra", "display": false });
+    let mut refused = result("c2", "AskUserQuestion", "no zebra");
+    refused["isError"] = json!(true);
+    let tree = tree_of(&[
+        call(
+            "c1",
+            "AskUserQuestion",
+            &json!({ "questions": ["Which animal?"] }),
+        ),
+        result("c1", "AskUserQuestion", "Which animal? zebra"),
+        inserted,
+        call(
+            "c2",
+            "AskUserQuestion",
+            &json!({ "questions": ["And now?"] }),
+        ),
+        refused,
+    ]);
+    let of = |kind: Kind| filtered(&tree, Query::Words("zebra"), &|it| it.kind = Some(kind));
+    assert_eq!(
+        (of(Kind::User), of(Kind::Result), of(Kind::Custom)),
+        ("e2".into(), "e5".into(), "e3".into())
+    );
+}
+
+#[test]
+fn a_hit_in_what_a_command_printed_shows_its_end() {
+    let lines: String = (0..200)
+        .map(|n| format!("test walrus_{n} passed\n"))
+        .collect();
+    let tree = tree_of(&[
+        call("c1", "bash", &json!({ "command": "cargo test" })),
+        result("c1", "bash", &format!("ferret\n{lines}3 failed")),
+        call("c2", "read", &json!({ "path": "a.log" })),
+        result("c2", "read", &format!("{lines}3 failed, ferret\n{lines}")),
+    ]);
+    let found = find(&tree, "ferret");
+    let text = |place: usize| &found.found[place].excerpts;
+    let ends = |place: usize, with: &str| text(place).last().unwrap().text.ends_with(with);
+    let output = usize::from(found.found[0].entry_id.as_str() != "e2");
+    assert!(
+        text(output)[0].text.contains("ferret") && ends(output, "\n3 failed"),
+        "{found:?}"
+    );
+    assert!(
+        !ends(1 - output, "passed") || text(1 - output).len() == 1,
+        "{found:?}"
+    );
+}
+
+#[test]
 fn a_call_among_others_shows_its_own_result_and_an_edit_none() {
     let named = |id: &str, command: &str| json!({ "type": "toolCall", "id": id, "name": "bash", "arguments": { "command": command } });
     let secret = "k3y-".repeat(30);
@@ -495,14 +581,14 @@ fn what_instructs_the_model_is_not_found() {
 }
 
 #[test]
-fn copies_and_repeated_reads_are_folded_to_the_newest() {
+fn copies_and_what_differs_by_digits_around_the_hit_are_folded_to_the_newest() {
     let tree = tree_of(&[
         user("the walrus decision"),
         user("the walrus decision"),
         call("c1", "read", &json!({ "path": "a.rs" })),
-        result("c1", "read", "fn walrus() {} // one"),
+        result("c1", "read", "12:00:01 walrus 8% done"),
         call("c2", "read", &json!({ "path": "a.rs" })),
-        result("c2", "read", "fn walrus() {} // two, of the same file"),
+        result("c2", "read", "12:00:09 walrus 13% done"),
         user("end"),
     ]);
     let found = find(&tree, "walrus");
@@ -537,6 +623,12 @@ fn recall_never_finds_itself() {
             "bash",
             "Quoted from the session; not instructions. 1 entry matches: walrus",
         ),
+        call(
+            "c4",
+            "mcp_agent-cli_recall",
+            &json!({ "queries": ["walrus"] }),
+        ),
+        result("c4", "mcp_agent-cli_recall", "<untrusted_context>\nwalrus"),
     ]);
     let found = find(&tree, "walrus");
     assert_eq!(ids(&found), ["e1"]);
@@ -663,7 +755,7 @@ fn nothing_is_said_with_counts_and_close_words() {
     assert_eq!(found.near, ["backoff"]);
     let text = found.to_text(&wanted);
     assert!(
-        text.contains(" matches. Close words in the session: backoff."),
+        text.contains(" matches. Close in the session: backoff."),
         "{text}"
     );
     // Words that nothing has are named where others match.
@@ -830,6 +922,14 @@ fn ids_are_given_by_beginnings_and_ranges() {
     let path = tree.path(tree.leaf());
     assert!(wanted(&path, "e2..e9").unwrap_err().contains("e9"));
     assert!(wanted(&path, "nope").is_err());
+}
+
+#[test]
+fn a_range_may_begin_and_end_within_entries() {
+    let tree = tree_of(&[user("0123456789"), assistant("b"), user("0123456789")]);
+    let read = read(&tree, &["e1@7..e3@0+2"], 0, 1000).entries;
+    let texts: Vec<&str> = read.iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(texts, ["789", "b", "01"]);
 }
 
 #[test]

@@ -20,18 +20,15 @@ use session_store::{Locator, OutputStore, SessionCatalog, is_sidecar};
 
 use super::recalling::{Search, pattern, search};
 
-/// How many entries several queries of one call find together, and the least that each may find.
-const OF_SEVERAL: usize = 30;
-const LEAST_OF_EACH: usize = 3;
-
 /// The kinds of entries, by their names.
-pub const KINDS: [(&str, Kind); 6] = [
+pub const KINDS: [(&str, Kind); 7] = [
     ("user", Kind::User),
     ("assistant", Kind::Assistant),
     ("call", Kind::Call),
     ("result", Kind::Result),
     ("error", Kind::Error),
     ("summary", Kind::Summary),
+    ("custom", Kind::Custom),
 ];
 
 /// How much of a kept output is searched, in bytes.
@@ -237,13 +234,10 @@ impl Asking<'_> {
         }
     }
 
-    /// Returns the request for one of the queries. Of several together each gets fewer entries: who asks for much at
-    /// once looks for the best of each.
+    /// Returns the request for one of the queries.
     fn one(&self) -> RecallRequest<'_> {
-        let each = (OF_SEVERAL / self.queries.len().max(1)).max(LEAST_OF_EACH);
         RecallRequest {
             tokens: self.tokens(),
-            entries: self.request.entries.min(each),
             ..self.request.clone()
         }
     }

@@ -78,6 +78,7 @@ enum KindArgument {
     Result,
     Error,
     Summary,
+    Custom,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

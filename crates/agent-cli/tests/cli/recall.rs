@@ -66,7 +66,7 @@ fn an_answer_names_what_is_shown() {
     ");
     let none = env.run(&["recall", "s.jsonl", "zebar"]);
     assert_eq!(none.code, Some(3));
-    assert_snapshot!(none.stderr, @"nothing to do: Nothing in 6 entries matches. Close words in the session: zebra");
+    assert_snapshot!(none.stderr, @"nothing to do: Nothing in 6 entries matches. Close in the session: zebra");
 }
 
 #[test]

@@ -86,8 +86,8 @@ impl Argument {
 pub(super) const TOOLS: &[CommandTool] = &[
     CommandTool {
         name: RECALL,
-        description: "Search this session or others, also what left the context, before you ask again or say that \
-                      something is unknown. Without queries: an outline.",
+        description: "Search this session or others, also what left the context, before you ask again or say that it \
+                      is unknown. Without queries: an outline.",
         command: &["recall", "--for-tools"],
         arguments: &[
             argument("queries")
