@@ -57,6 +57,10 @@ pub(crate) struct Unit {
     pub is_subagent: bool,
 }
 
+/// The calls with each id, in their order: the unit, and the place among its calls. Some services count calls from zero in
+/// every answer.
+type Calls<'a> = HashMap<&'a str, Vec<(usize, usize)>>;
+
 /// All units.
 pub(crate) struct Units {
     pub list: Vec<Unit>,
@@ -95,7 +99,7 @@ impl Units {
     /// Groups the lines of answers, and gives each result to the answer that called.
     fn group(&mut self, records: &Records) {
         let mut answers: HashMap<&str, usize> = HashMap::new();
-        let mut calls: HashMap<&str, (usize, usize)> = HashMap::new();
+        let mut calls: Calls<'_> = HashMap::new();
         let mut with_results = Vec::new();
         let mut open: Option<usize> = None;
         for (index, record) in records.list.iter().enumerate() {
@@ -123,8 +127,9 @@ impl Units {
                     }
                     if let UnitKind::Answer { results } = &mut self.list[unit].kind {
                         for call in own {
-                            let known = calls.entry(call).or_insert((unit, results.len()));
-                            if known.1 == results.len() || known.0 != unit {
+                            let known = calls.entry(call).or_default();
+                            if known.last().is_none_or(|(other, _)| *other != unit) {
+                                known.push((unit, results.len()));
                                 results.push(None);
                             }
                         }
@@ -168,20 +173,15 @@ impl Units {
         }
         for unit in &mut self.list {
             let agent = records.list[unit.records[0]].subagent.as_ref();
-            let call = agent.and_then(|agent| calls.get(agent.call.as_deref()?));
-            if let Some((caller, _)) = call {
+            let calls = agent.and_then(|agent| calls.get(agent.call.as_deref()?));
+            if let Some((caller, _)) = calls.and_then(|calls| calls.first()) {
                 unit.parent = Some(*caller);
                 unit.is_subagent = true;
             }
         }
     }
 
-    fn take_results(
-        &mut self,
-        records: &Records,
-        index: usize,
-        calls: &HashMap<&str, (usize, usize)>,
-    ) {
+    fn take_results(&mut self, records: &Records, index: usize, calls: &Calls<'_>) {
         let record = &records.list[index];
         let Kind::User { results, has_more } = &record.kind else {
             return;
@@ -189,7 +189,8 @@ impl Units {
         let mut orphans = Vec::new();
         let mut owner = None;
         for (block, id) in results.iter().enumerate() {
-            let named = id.as_deref().and_then(|id| calls.get(id).copied());
+            let named = id.as_deref().and_then(|id| calls.get(id));
+            let named = named.and_then(|calls| self.nearest(records, index, calls));
             let free = named
                 .filter(|(unit, call)| self.is_free(*unit, *call))
                 .or_else(|| self.free_call(records, record).filter(|_| named.is_none()));
@@ -216,6 +217,25 @@ impl Units {
             let message = self.add(UnitKind::Message, index);
             self.list[message].parent = orphan;
         }
+    }
+
+    /// Returns which of the calls with one id a result is of: that of the answer that its record follows, else the last
+    /// one before it without a result, else the last one before it.
+    fn nearest(
+        &self,
+        records: &Records,
+        index: usize,
+        calls: &[(usize, usize)],
+    ) -> Option<(usize, usize)> {
+        let above = records.find(records.list[index].parent.as_deref());
+        let above = above.and_then(|above| self.of_record[above]);
+        let followed = calls.iter().find(|(unit, _)| Some(*unit) == above);
+        let before = |call: &&(usize, usize)| self.list[call.0].records[0] < index;
+        let before = || calls.iter().rev().filter(before);
+        let found = followed
+            .or_else(|| before().find(|(unit, call)| self.is_free(*unit, *call)))
+            .or_else(|| before().next());
+        found.or(calls.first()).copied()
     }
 
     fn is_free(&self, unit: usize, call: usize) -> bool {

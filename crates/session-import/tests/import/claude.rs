@@ -660,3 +660,28 @@ fn a_subagent_is_not_exported() {
         "{out}"
     );
 }
+
+#[test]
+fn calls_of_several_answers_with_one_id_have_a_result_each() {
+    let mut records = vec![user("u", "", "go")];
+    let mut parent = "u".to_owned();
+    for turn in 0..3 {
+        let mut call = call(&format!("c{turn}"), &parent);
+        call["message"]["content"][0]["id"] = json!("call_0");
+        let mut result = result(&format!("r{turn}"), &format!("c{turn}"));
+        let block = &mut result["message"]["content"][0];
+        block["tool_use_id"] = json!("call_0");
+        block["content"] = json!(format!("result {turn}"));
+        records.extend([call, result]);
+        parent = format!("r{turn}");
+    }
+    let (tree, diagnostics) = import(lines(&records));
+    assert_eq!(diagnostics, []);
+    let context = build_context(&tree.path(tree.leaf()), ContextRules::Own);
+    let results = context.messages().filter_map(|(_, message)| match &**message {
+        AgentMessage::ToolResult(result) => Some(result.content.joined_text("")),
+        _ => None,
+    });
+    let want = ["result 0", "result 1", "result 2"];
+    assert_eq!(results.collect::<Vec<_>>(), want);
+}
