@@ -1,6 +1,6 @@
 //! Codex: a log whose first record names it, and items whose calls and outputs belong together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::json;
 use session_model::{DiagnosticKind, Severity};
@@ -18,8 +18,8 @@ struct Found {
     has_items: bool,
     cwd: String,
     at: String,
-    /// The line and the type of each call, by its id.
-    calls: BTreeMap<String, (At, String)>,
+    /// The line and the type of the first call with each id, and how many there are.
+    calls: BTreeMap<String, (At, String, usize)>,
     outputs: Vec<(At, String)>,
 }
 
@@ -41,7 +41,7 @@ pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
             if let Some(id) = id.clone().filter(|_| is_output(&item)) {
                 found.outputs.push((line, id));
             } else if let Some(id) = id.filter(|_| is_call(&item)) {
-                found.calls.entry(id).or_insert((line, item));
+                found.calls.entry(id).or_insert((line, item, 0)).2 += 1;
             }
         }
         found.first.get_or_insert((line, kind));
@@ -80,21 +80,24 @@ pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
 
 fn pair(found: &Found, findings: &mut Findings) {
     let unpaired = DiagnosticKind::UnpairedToolCall;
-    let mut answered = BTreeSet::new();
+    let mut answered: BTreeMap<&str, usize> = BTreeMap::new();
     for (line, id) in &found.outputs {
-        let is_new = answered.insert(id.as_str());
-        if !found.calls.contains_key(id) {
+        let outputs = answered.entry(id).or_default();
+        *outputs += 1;
+        let Some((_, _, calls)) = found.calls.get(id) else {
             let text = "an output without its call; Codex leaves it out when it resumes";
             findings.add(Severity::Warning, unpaired, *line, text);
             findings.edit(*line, Edit::Drop);
-        } else if !is_new {
+            continue;
+        };
+        if *outputs > *calls {
             let text = "a second output of one call; Codex leaves it out when it resumes";
             findings.add(Severity::Warning, unpaired, *line, text);
             findings.edit(*line, Edit::Drop);
         }
     }
-    for (id, (line, kind)) in &found.calls {
-        if answered.contains(id.as_str()) {
+    for (id, (line, kind, _)) in &found.calls {
+        if answered.contains_key(id.as_str()) {
             continue;
         }
         let text = "a call without an output; Codex tells the model that it was aborted";

@@ -192,21 +192,22 @@ fn parents(heads: &[Head], uuids: &BTreeSet<String>, findings: &mut Findings) {
 
 /// Finds calls and results without their other half.
 fn pair(dialect: &Dialect, heads: &[Head], findings: &mut Findings) {
-    let calls: BTreeSet<&str> = heads
-        .iter()
-        .flat_map(|head| &head.calls)
-        .map(String::as_str)
-        .collect();
-    let mut answered: BTreeSet<&str> = BTreeSet::new();
+    // How many calls and results have each id: it need not be unique.
+    let mut calls: BTreeMap<&str, usize> = BTreeMap::new();
+    for id in heads.iter().flat_map(|head| &head.calls) {
+        *calls.entry(id).or_default() += 1;
+    }
+    let mut answered: BTreeMap<&str, usize> = BTreeMap::new();
     let unpaired = DiagnosticKind::UnpairedToolCall;
     for head in heads {
         for (place, id) in &head.results {
             let Some(id) = id.as_deref() else { continue };
-            let is_new = answered.insert(id);
-            let what = match (calls.contains(id), is_new) {
-                (true, true) => continue,
-                (true, false) => "a second result of one call",
-                (false, _) => "a result without its call",
+            let results = answered.entry(id).or_default();
+            *results += 1;
+            let what = match calls.get(id) {
+                Some(calls) if *results <= *calls => continue,
+                Some(_) => "a second result of one call",
+                None => "a result without its call",
             };
             let text = format!("{what} ({id}); {UNPAIRED}");
             findings.add(Severity::Warning, unpaired, head.line, &text);
@@ -235,7 +236,7 @@ fn pair(dialect: &Dialect, heads: &[Head], findings: &mut Findings) {
         let open = head
             .calls
             .iter()
-            .filter(|call| !answered.contains(call.as_str()));
+            .filter(|call| !answered.contains_key(call.as_str()));
         let mut above = head.uuid.clone();
         for call in open {
             let text = format!("a call without a result ({call}); {UNPAIRED}");

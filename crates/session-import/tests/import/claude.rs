@@ -1,7 +1,7 @@
 //! Sessions of Claude Code whose records do not stand as they hang together.
 
 use serde_json::{Value, json};
-use session_import::{Input, Target, examine, export};
+use session_import::{Format, Input, Target, examine, export};
 use session_model::{
     AgentMessage, ContextRules, DiagnosticKind, EntryBody, SessionTree, build_context, decode_bytes,
 };
@@ -675,13 +675,18 @@ fn calls_of_several_answers_with_one_id_have_a_result_each() {
         records.extend([call, result]);
         parent = format!("r{turn}");
     }
+    let input = Input::of_bytes(lines(&records));
+    let examined = examine(Format::ClaudeCode, &input).unwrap();
+    assert_eq!(examined.diagnostics, []);
     let (tree, diagnostics) = import(lines(&records));
     assert_eq!(diagnostics, []);
     let context = build_context(&tree.path(tree.leaf()), ContextRules::Own);
-    let results = context.messages().filter_map(|(_, message)| match &**message {
-        AgentMessage::ToolResult(result) => Some(result.content.joined_text("")),
-        _ => None,
-    });
+    let results = context
+        .messages()
+        .filter_map(|(_, message)| match &**message {
+            AgentMessage::ToolResult(result) => Some(result.content.joined_text("")),
+            _ => None,
+        });
     let want = ["result 0", "result 1", "result 2"];
     assert_eq!(results.collect::<Vec<_>>(), want);
 }
