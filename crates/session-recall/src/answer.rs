@@ -380,5 +380,5 @@ fn quoted(text: &str) -> String {
 }
 
 fn clipped(text: &str) -> String {
-    session_model::text::first_line(text, LONGEST_NAME)
+    session_model::text::first_line(&session_model::without_private(text), LONGEST_NAME)
 }
