@@ -7,7 +7,6 @@
 pub mod cancel;
 mod commands;
 pub mod error;
-mod extensions;
 mod files;
 pub mod models;
 mod options;

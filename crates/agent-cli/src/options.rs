@@ -17,38 +17,23 @@ use agent_settings::{AppSettings, Loaded, Sources, load_layers};
 
 /// Options of every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
 pub struct Global {
     /// Print one JSON document instead of text for people.
-    #[arg(long, global = true, help_heading = "Global options")]
+    #[arg(long, global = true)]
     pub json: bool,
     /// Set one setting, for example compaction.keepRecentTokens=8000; may be repeated.
-    #[arg(
-        long = "set",
-        global = true,
-        value_name = "KEY=VALUE",
-        help_heading = "Global options"
-    )]
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Read one more settings file, on top of the global and the project's; --set goes on top of all.
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help_heading = "Global options"
-    )]
+    #[arg(long, global = true, value_name = "FILE")]
     pub settings: Option<PathBuf>,
     /// Whose rules to follow.
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        default_value_t,
-        help_heading = "Global options"
-    )]
+    #[arg(long, global = true, value_enum, default_value_t)]
     pub profile: ProfileArg,
     /// Print keys and private text too. Unless given, the values of variables that hold keys, and what has the form of a key,
     /// are hidden in everything that is printed and exported.
-    #[arg(long, global = true, help_heading = "Global options")]
+    #[arg(long, global = true)]
     pub show_secrets: bool,
     /// What is printed passes it.
     #[arg(skip)]

@@ -11,7 +11,7 @@ use session_protocol::keys::{Signed, clean_json};
 use session_store::WriteFilter;
 use session_tools::rights::redactor;
 
-use crate::extensions::secret_variables;
+use crate::models::secret_variables;
 use crate::ui::{counted, note};
 
 /// Whether keys and private text leave the program.

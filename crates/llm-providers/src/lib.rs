@@ -72,7 +72,7 @@ pub use provider::{BoxFuture, EventStream, Provider};
 pub use remote::{EndpointError, RemoteEndpoint};
 pub use request::{Reasoning, Request, Tool, ToolChoice};
 pub use retry::{RetryPolicy, RetryStop};
-pub use secret::{PieceRedactor, Redactor, Secret};
+pub use secret::{PieceRedactor, Redactor, Secret, plain_address};
 pub use size::{answer_tokens, request_tokens};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};

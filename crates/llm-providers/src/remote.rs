@@ -14,7 +14,7 @@ use crate::endpoint::is_secure_transport;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::{BoxFuture, EventStream, Provider};
 use crate::request::Request;
-use crate::secret::{Redactor, Secret};
+use crate::secret::{Redactor, Secret, plain_address};
 use crate::transport::{Call, HttpClient};
 
 /// A remote endpoint. It accepts requests of one message, as for summaries, without tools.
@@ -62,12 +62,7 @@ impl RemoteEndpoint {
         for secret in values.chain([password.to_owned()]) {
             redactor.add(&secret);
         }
-        let mut shown = parsed.clone();
-        let _ = shown.set_username("");
-        let _ = shown.set_password(None);
-        shown.set_query(None);
-        shown.set_fragment(None);
-        let shown = shown.to_string();
+        let shown = plain_address(url).ok_or(EndpointError::NotUrl)?;
         match parsed.scheme() {
             "https" | "http" if allow_insecure || is_secure_transport(url) => {}
             "http" => return Err(EndpointError::Insecure(shown)),

@@ -222,6 +222,17 @@ impl PieceRedactor {
     }
 }
 
+/// Returns an address without user name, password, query and fragment, any of which may be a key; `None` for what is no
+/// URL.
+pub fn plain_address(url: &str) -> Option<String> {
+    let mut plain = reqwest::Url::parse(url).ok()?;
+    let _ = plain.set_username("");
+    let _ = plain.set_password(None);
+    plain.set_query(None);
+    plain.set_fragment(None);
+    Some(plain.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

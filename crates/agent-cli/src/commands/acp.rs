@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::commands::Outcome;
-use crate::commands::run::{Prepared, RunArgs, for_runs};
+use crate::commands::run::{Prepared, RunArgs, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
@@ -87,7 +87,7 @@ impl Sessions for Program {
         if let Wanted::Id(id) = &opening.wanted {
             args.resume = Some(id.clone());
         }
-        let prepared = Prepared::with_servers(&args, &self.global, &opening.servers);
+        let prepared = Prepared::of(&args, &self.global, User::Interactive, &opening.servers);
         let prepared = prepared.map_err(|error| for_runs(error).to_string())?;
         Ok(Opened {
             session: prepared.session,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use compaction_core::{Strategy, loss_of_drafts, measure};
 use serde_json::{Value, json};
-use session_model::{EntryDraft, SessionContext, SessionPath, build_context};
+use session_model::{EntryDraft, SessionContext, build_context};
 
 use crate::commands::order::{Order, Passed};
 use crate::commands::output::draft_documents;
@@ -20,7 +20,7 @@ use crate::output_filter::OutputFilter;
 use crate::ui;
 use crate::ui::edits::Edits;
 use crate::ui::shell_name;
-use compaction_core::undoable::Replaceable;
+use compaction_core::undoable::{Later, NoReplacing, Replaceable, replaceable};
 use summarize::{
     Compacted, Failure, ModelReport, NoSummary, Subject, SummaryMethod, compact, main_place,
     seconds_in_details, skipped_in_details, summary_draft,
@@ -38,23 +38,16 @@ pub struct CompactArgs {
 }
 
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
-    run_at(args, "compact", global, |_| Ok(None))
+    run_at(args, "compact", global, None)
 }
 
-/// Why there is no place to compact at.
-pub(super) enum NoPlace {
-    /// There is nothing to do.
-    Nothing(String),
-    /// It is not done, for this reason.
-    Refused(String),
-}
-
-/// Compacts at the leaf, or in place of the compaction that `instead` finds on the path; `what` is the command.
+/// Compacts at the leaf, or in place of the newest compaction, where `instead` says what becomes of what came after it;
+/// `what` is the command.
 pub(super) fn run_at(
     args: &CompactArgs,
     what: &str,
     global: &Global,
-    instead: impl Fn(&SessionPath<'_>) -> Result<Option<Replaceable>, NoPlace>,
+    instead: Option<Later>,
 ) -> Result<Outcome, Error> {
     let started = Instant::now();
     let destination = args.output.destination(what)?;
@@ -73,13 +66,14 @@ pub(super) fn run_at(
     let instead = {
         let tree = opened.tree();
         let path = tree.path(args.plan.session.leaf(tree)?);
-        match instead(&path) {
+        let found = instead.map(|later| replaceable(&path, later, "give --leave-later"));
+        match found.transpose() {
             Ok(instead) => instead,
-            Err(NoPlace::Refused(why)) => return Err(Error::Usage(why)),
-            Err(NoPlace::Nothing(why)) => {
-                let diagnostics = opened.diagnostics();
-                let document = json!({ "diagnostics": diagnostics });
-                return Ok(Outcome::nothing_to_do(why, document).of(opened.report()));
+            Err(error @ NoReplacing::Later { .. }) => return Err(Error::Usage(error.to_string())),
+            Err(error @ NoReplacing::None) => {
+                let document = json!({ "diagnostics": opened.diagnostics() });
+                let nothing = Outcome::nothing_to_do(error.to_string(), document);
+                return Ok(nothing.of(opened.report()));
             }
         }
     };

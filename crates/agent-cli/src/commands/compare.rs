@@ -46,7 +46,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
                 dry_run: true,
             },
         };
-        let mut row = match run_at(&compacting, "compare", global, |_| Ok(None)) {
+        let mut row = match run_at(&compacting, "compare", global, None) {
             Ok(outcome) => {
                 report = Some(outcome.report);
                 outcome.json

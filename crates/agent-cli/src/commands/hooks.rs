@@ -6,15 +6,15 @@ use std::sync::Arc;
 use agent_settings::hooks::{HookEnvironment, command_hook, command_hooks, is_enabled};
 use agent_settings::{AppSettings, CommandSetting, HookSetting, KeyPath, Loaded, Origin};
 use clap::{Args, Subcommand};
-use hooks::{CommandHook, CommandRun, HookContext, HookPoint, OnFailure, SampleSession};
+use hooks::{CommandRun, HookContext, HookPoint, OnFailure, SampleSession};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use session_tools::rights::redactor;
 
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::extensions::secret_variables;
 use crate::models::block_on;
+use crate::models::secret_variables;
 use crate::options::Global;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, clean_lines, counted, styled};
 
@@ -155,20 +155,6 @@ impl Row<'_> {
     }
 }
 
-/// A hook that was tried.
-#[derive(Serialize)]
-struct Trial {
-    name: String,
-    /// Not where its pattern or its folder does not fit.
-    ran: bool,
-    end: Option<String>,
-    seconds: Option<f64>,
-    answer: Option<String>,
-    failure: Option<String>,
-    stdout: Option<String>,
-    stderr: Option<String>,
-}
-
 fn test(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.app_settings()?;
     let mut hooks = command_hooks(settings, &environment(settings, global)?)?;
@@ -199,16 +185,24 @@ fn test(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Error> {
                 None if hook.applies(&event, &context) => Some(hook.run(&event, &context).await),
                 None => None,
             };
-            trials.push(Trial::of(&hook, run.as_ref()));
+            trials.push((hook.name, run));
         }
         trials
     };
     let trials = block_on(trying)?;
     crate::cancel::check()?;
-    let document = json!({ "point": point, "hooks": trials });
-    let text: String = trials.iter().map(Trial::text).collect();
-    let failed = trials.iter().filter(|trial| trial.failure.is_some());
-    let failed: Vec<&str> = failed.map(|trial| trial.name.as_str()).collect();
+    let rows = trials
+        .iter()
+        .map(|(name, run)| trial_document(name, run.as_ref()));
+    let document = json!({ "point": point, "hooks": rows.collect::<Vec<_>>() });
+    let text = trials
+        .iter()
+        .map(|(name, run)| trial_text(name, run.as_ref()))
+        .collect();
+    let failed = trials
+        .iter()
+        .filter(|(_, run)| run.as_ref().is_some_and(|run| run.outcome.is_err()));
+    let failed: Vec<&str> = failed.map(|(name, _)| name.as_str()).collect();
     Ok(match failed.len() {
         0 => Outcome::done(&document, text),
         count => {
@@ -231,41 +225,37 @@ fn payload(path: &PathBuf) -> Result<String, Error> {
     }
 }
 
-impl Trial {
-    fn of(hook: &CommandHook, run: Option<&CommandRun>) -> Self {
-        let outcome = run.map(|run| run.outcome.as_ref());
-        Self {
-            name: hook.name.clone(),
-            ran: run.is_some(),
-            end: run.map(|run| run.end.to_string()),
-            seconds: run.map(|run| run.duration.as_secs_f64()),
-            answer: outcome.and_then(|outcome| Some(outcome.ok()?.to_string())),
-            failure: outcome.and_then(|outcome| Some(outcome.err()?.to_string())),
-            stdout: run.map(CommandRun::stdout_text),
-            stderr: run.map(|run| run.stderr.clone()),
-        }
-    }
+fn trial_document(name: &str, run: Option<&CommandRun>) -> Value {
+    let outcome = run.map(|run| run.outcome.as_ref());
+    json!({
+        "name": name,
+        // Not where its pattern or its folder does not fit.
+        "ran": run.is_some(),
+        "end": run.map(|run| run.end.to_string()),
+        "seconds": run.map(|run| run.duration.as_secs_f64()),
+        "answer": outcome.and_then(|outcome| Some(outcome.ok()?.to_string())),
+        "failure": outcome.and_then(|outcome| Some(outcome.err()?.to_string())),
+        "stdout": run.map(CommandRun::stdout_text),
+        "stderr": run.map(|run| &run.stderr),
+    })
+}
 
-    fn text(&self) -> String {
-        let name = styled(BOLD, &clean(&self.name));
-        let (Some(end), Some(seconds)) = (&self.end, self.seconds) else {
-            let why = "not run: its pattern or its folder does not fit";
-            return format!("{name}  {}\n", styled(DIM, why));
-        };
-        let mut text = format!("{name}  {}, {seconds:.1}s\n", clean(end));
-        let answer = self.answer.as_ref();
-        let answer = answer.map(|answer| styled(GOOD, &clean(&format!("answered {answer}"))));
-        let failure = self.failure.as_ref();
-        let failure = failure.map(|failure| styled(BAD, &clean(&format!("failed: {failure}"))));
-        for outcome in answer.into_iter().chain(failure) {
-            text.push_str(&format!("  {outcome}\n"));
+fn trial_text(name: &str, run: Option<&CommandRun>) -> String {
+    let name = styled(BOLD, &clean(name));
+    let Some(run) = run else {
+        let why = "not run: its pattern or its folder does not fit";
+        return format!("{name}  {}\n", styled(DIM, why));
+    };
+    let outcome = match &run.outcome {
+        Ok(answer) => styled(GOOD, &clean(&format!("answered {answer}"))),
+        Err(failure) => styled(BAD, &clean(&format!("failed: {failure}"))),
+    };
+    let (end, seconds) = (clean(&run.end.to_string()), run.duration.as_secs_f64());
+    let mut text = format!("{name}  {end}, {seconds:.1}s\n  {outcome}\n");
+    for (label, written) in [("stdout", &run.stdout_text()), ("stderr", &run.stderr)] {
+        for line in clean_lines(written.trim_end()).lines() {
+            text.push_str(&format!("  {} {line}\n", styled(DIM, label)));
         }
-        for (label, written) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
-            let written = clean_lines(written.as_deref().unwrap_or_default().trim_end());
-            for line in written.lines() {
-                text.push_str(&format!("  {} {line}\n", styled(DIM, label)));
-            }
-        }
-        text
     }
+    text
 }

@@ -11,7 +11,7 @@ use crate::commands::{Outcome, compact};
 use crate::error::Error;
 use crate::models::ModelArgs;
 use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
-use compaction_core::undoable::{Later, NoReplacing, replaceable};
+use compaction_core::undoable::Later;
 
 /// Reapply the last undo, or replace the newest compaction by one of another strategy.
 #[derive(Debug, Args)]
@@ -44,9 +44,6 @@ pub struct RedoArgs {
     pub output: OutputArgs,
 }
 
-/// How the user asks that what came later is left behind.
-const LEAVE: &str = "give --leave-later";
-
 pub(super) fn run(args: &RedoArgs, global: &Global) -> Result<Outcome, Error> {
     if let Some(strategy) = &args.strategy {
         return instead(strategy, args, global);
@@ -77,11 +74,5 @@ fn instead(strategy: &str, args: &RedoArgs, global: &Global) -> Result<Outcome, 
         model: args.model.clone(),
         output: args.output.clone(),
     };
-    compact::run_at(&compacting, "redo", global, |path| {
-        let found = replaceable(path, later, LEAVE);
-        found.map(Some).map_err(|error| match error {
-            NoReplacing::None => compact::NoPlace::Nothing(error.to_string()),
-            NoReplacing::Later { .. } => compact::NoPlace::Refused(error.to_string()),
-        })
-    })
+    compact::run_at(&compacting, "redo", global, Some(later))
 }

@@ -38,7 +38,7 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
                 .to_owned(),
         ));
     }
-    let prepared = match Prepared::of(args, global, User::Interactive) {
+    let prepared = match Prepared::of(args, global, User::Interactive, &[]) {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),

@@ -13,8 +13,8 @@ use session_tools::rights::redactor;
 use crate::cancel;
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::extensions::secret_variables;
 use crate::models::block_on;
+use crate::models::secret_variables;
 use crate::options::Global;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, columns, counted, first_line, styled, width};
 

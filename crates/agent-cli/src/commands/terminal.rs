@@ -16,7 +16,7 @@ use crate::commands::Outcome;
 use crate::commands::export::write_page;
 use crate::commands::run::{
     Prepared, ResumeCommand, RunArgs, User, check_session, for_runs, keep_copy, other_models,
-    plays_the_user, run as run_without_terminal,
+    run as run_without_terminal,
 };
 use crate::commands::servers::ServersArgs;
 use crate::commands::{approvals, config, hooks, servers, user_commands, welcome};
@@ -30,11 +30,11 @@ use agent_settings::{AppSettings, ThemeSetting};
 /// The most characters of what the user said first that a list of sessions shows.
 const FIRST: usize = 120;
 
-/// Returns whether the arguments and the place where the program runs ask for the terminal.
+/// Returns whether the arguments and the streams of the program ask for the terminal.
 pub(super) fn is_wanted(args: &RunArgs, global: &Global) -> bool {
     let asks_for_text = args.prompt.is_some() || args.mode.is_some() || global.json;
     let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-    is_terminal && !asks_for_text && !plays_the_user(args)
+    is_terminal && !asks_for_text
 }
 
 /// Runs sessions until the user leaves; `message` is what the user says first.
@@ -48,7 +48,7 @@ pub(super) fn run(
     // The script of the tour is there as long as it is played.
     let mut _tour = None;
     loop {
-        let prepared = match Prepared::of(&args, global, User::Interactive) {
+        let prepared = match Prepared::of(&args, global, User::Interactive, &[]) {
             Ok(prepared) => prepared,
             Err(Error::NothingToDo(reason)) => {
                 return Ok(Outcome::nothing_to_do(reason, json!({})));

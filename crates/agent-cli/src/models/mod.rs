@@ -177,6 +177,14 @@ pub(crate) fn usable_catalog(settings: &AppSettings) -> Result<Catalog, Error> {
     Ok(models::usable_catalog(settings, &mut note)?)
 }
 
+/// Returns the environment variables that hold keys, as the settings name them.
+pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Error> {
+    let catalog = usable_catalog(settings)?;
+    let mut variables = session_tools::rights::secret_variables(&catalog);
+    variables.extend(settings.compaction.session.remote_token_env.clone());
+    Ok(variables)
+}
+
 /// Returns the models of a session in which `name` answers, or else the model of the settings.
 ///
 /// # Errors

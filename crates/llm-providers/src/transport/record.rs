@@ -10,7 +10,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use crate::error::ProviderError;
-use crate::secret::{REMOVED, Redactor};
+use crate::secret::{REMOVED, Redactor, plain_address};
 
 /// The most that is kept of one body, in bytes.
 const BODY_LIMIT: usize = 8 << 20;
@@ -40,7 +40,10 @@ impl Recorder {
         let body = body.map(String::from_utf8_lossy).unwrap_or_default();
         let mut document = Map::new();
         document.insert("method".to_owned(), json!(request.method().as_str()));
-        document.insert("url".to_owned(), json!(plain_address(request.url())));
+        document.insert(
+            "url".to_owned(),
+            json!(plain_address(request.url().as_str())),
+        );
         document.insert("request_headers".to_owned(), headers(request.headers()));
         document.insert("request_body".to_owned(), parsed(&body));
         Exchange(Some(Open {
@@ -56,17 +59,6 @@ impl Recorder {
         // A record that cannot be written must not fail the work that it records.
         let _ = writeln!(out, "{line}").and_then(|()| out.flush());
     }
-}
-
-/// Returns an address without user, password and query.
-fn plain_address(url: &reqwest::Url) -> String {
-    let mut url = url.clone();
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    if url.query().is_some() {
-        url.set_query(Some("removed"));
-    }
-    url.to_string()
 }
 
 fn headers(headers: &HeaderMap) -> Value {

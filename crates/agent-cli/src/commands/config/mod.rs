@@ -105,29 +105,10 @@ fn visible(path: &KeyPath, value: Value) -> Value {
         (["providers", _, "headers", _] | ["mcpServers", _, "env", _], Value::String(_)) => {
             json!("[hidden]")
         }
-        (["compaction", "remoteEndpoint"], Value::String(url)) => json!(without_secrets(&url)),
-        (_, value) => value,
-    }
-}
-
-/// Returns a URL without user name, password and query.
-fn without_secrets(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    let (bare, more) = url.split_at(end);
-    let shown = match bare.split_once("://") {
-        Some((scheme, rest)) => {
-            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-            let host = authority
-                .rsplit_once('@')
-                .map_or(authority, |(_, host)| host);
-            format!("{scheme}://{host}{path}")
+        (["compaction", "remoteEndpoint"], Value::String(url)) => {
+            json!(llm_providers::plain_address(&url).unwrap_or_else(|| "[hidden]".to_owned()))
         }
-        None if bare.contains('@') => "[hidden]".to_owned(),
-        None => bare.to_owned(),
-    };
-    match more.is_empty() {
-        true => shown,
-        false => format!("{shown}?[hidden]"),
+        (_, value) => value,
     }
 }
 
@@ -136,26 +117,5 @@ fn value_text(value: &Value) -> String {
     match value {
         Value::Null => "none".to_owned(),
         value => clean(&value.to_string()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_secrets;
-
-    #[test]
-    fn addresses_are_shown_without_what_may_be_a_key() {
-        for (url, shown) in [
-            ("https://host/path", "https://host/path"),
-            (
-                "https://u:p@host:1/path?key=k#f",
-                "https://host:1/path?[hidden]",
-            ),
-            ("https://u:p@w@host", "https://host"),
-            ("u:p@host", "[hidden]"),
-            ("nowhere", "nowhere"),
-        ] {
-            assert_eq!(without_secrets(url), shown);
-        }
     }
 }

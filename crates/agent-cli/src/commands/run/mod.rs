@@ -36,15 +36,13 @@ pub(super) use prepare::{Prepared, User, check_session};
 use printer::{Form, Printer};
 use progress::Progress;
 pub(super) use script::keep_copy;
-#[cfg(feature = "tui")]
-pub(super) use script::plays_the_user;
 pub(super) use session_source::{ResumeCommand, moved};
 
 #[cfg(test)]
 mod tests;
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
-    let prepared = match Prepared::of(args, global, User::Headless) {
+    let prepared = match Prepared::of(args, global, User::Headless, &[]) {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),

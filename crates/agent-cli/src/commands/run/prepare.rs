@@ -89,20 +89,8 @@ pub(in crate::commands) fn check_session(args: &RunArgs, global: &Global) -> Res
 }
 
 impl Prepared {
-    pub fn of(args: &RunArgs, global: &Global, user: User) -> Result<Self, Error> {
-        Self::made(args, global, user, &[])
-    }
-
-    /// Returns the session of an editor, with the tool servers that it names.
-    pub fn with_servers(
-        args: &RunArgs,
-        global: &Global,
-        servers: &[ServerConfig],
-    ) -> Result<Self, Error> {
-        Self::made(args, global, User::Interactive, servers)
-    }
-
-    fn made(
+    /// Returns the session, with the tool servers that an editor names besides.
+    pub fn of(
         args: &RunArgs,
         global: &Global,
         user: User,

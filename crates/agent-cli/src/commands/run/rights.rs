@@ -83,7 +83,7 @@ pub(super) fn secret_variables(
     args: &RunArgs,
     settings: &AppSettings,
 ) -> Result<Vec<String>, Error> {
-    let mut variables = crate::extensions::secret_variables(settings)?;
+    let mut variables = crate::models::secret_variables(settings)?;
     variables.extend(args.api_key_env.clone());
     Ok(variables)
 }

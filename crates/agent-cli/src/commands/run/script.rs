@@ -5,8 +5,6 @@ use std::path::{Path, PathBuf};
 use llm_script::Script;
 use tempfile::TempDir;
 
-use crate::commands::run::RunArgs;
-use crate::commands::run::prepare::SCRIPTED;
 use crate::error::Error;
 use crate::ui::{DIM, styled, tell};
 
@@ -72,18 +70,6 @@ impl ScriptFile {
             ))),
         }
     }
-}
-
-/// Returns whether the arguments begin a script that plays the user too, so that no person is asked.
-#[cfg(feature = "tui")]
-pub(in crate::commands) fn plays_the_user(args: &RunArgs) -> bool {
-    let begins =
-        !args.go_on && args.resume.is_none() && args.session.is_none() && args.fork.is_none();
-    let provider = args.provider.as_deref().filter(|_| begins);
-    let file = provider.and_then(|name| name.strip_prefix(SCRIPTED));
-    // What is wrong with the file is said when it is played.
-    let script = file.and_then(|file| ScriptFile::read(Path::new(file)).ok());
-    script.is_some_and(|file| !file.script.play(0, 0).take_actions().is_empty())
 }
 
 /// Copies a folder into one that is made for it, and returns that one.

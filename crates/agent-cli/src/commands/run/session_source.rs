@@ -272,11 +272,6 @@ pub(in crate::commands) fn moved(catalog: &dyn SessionCatalog) -> Result<Option<
     }))
 }
 
-fn value_name(value: &impl ValueEnum) -> Option<String> {
-    let value = value.to_possible_value()?;
-    Some(value.get_name().to_owned())
-}
-
 /// How somebody goes on with a session: the options that name it and its model.
 pub(in crate::commands) struct ResumeCommand {
     options: String,
@@ -287,11 +282,12 @@ pub(in crate::commands) struct ResumeCommand {
 impl ResumeCommand {
     pub fn of(args: &RunArgs, global: &Global) -> Self {
         let text = |path: &PathBuf| path.display().to_string();
+        let wire = args.wire.as_ref().and_then(ValueEnum::to_possible_value);
         let given = [
             ("--provider", args.provider.clone()),
             ("--model", args.model.clone()),
             ("--base-url", args.base_url.clone()),
-            ("--wire", args.wire.as_ref().and_then(value_name)),
+            ("--wire", wire.map(|wire| wire.get_name().to_owned())),
             ("--api-key-env", args.api_key_env.clone()),
             ("--window", args.window.map(|window| window.to_string())),
             ("--settings", global.settings.as_ref().map(text)),
