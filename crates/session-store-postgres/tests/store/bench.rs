@@ -20,7 +20,11 @@ const LINES: u32 = 100_000;
 
 /// The sessions that are searched, and the entries of each.
 const SESSIONS: u32 = 10_000;
-const ENTRIES: u32 = 30;
+const ENTRIES: u32 = 20;
+
+/// What their words are made of.
+const SYLLABLES: &str = "con ta re mi ex port able lo pre test ing de fo ra tion un per mo se le \
+    com ver si ma in out ter ne po li sub ca est di al to ro pa fi ent";
 
 /// A text as long as a usual entry.
 const ENTRY: usize = 1000;
@@ -175,16 +179,15 @@ async fn measurements() {
     println!("bytes per session: {}", sessions / 100_000);
 }
 
-/// Searches sessions whose entries have 120 of 30,000 words each, some of them often, and one word of their own.
+/// Searches sessions whose entries have 160 of 30,000 words each, as often as words are, and one word of their own.
 async fn searches(server: &Server, database: &Database, catalog: &dyn SessionCatalog) {
     let schema = &database.schema;
     server.run(&format!(
         "SET search_path = {schema}; SELECT setseed(0.5); \
-         CREATE TABLE words AS SELECT n, translate(md5(n::text), '0123456789', 'ghijklmnop') AS word \
-           FROM generate_series(0, 30000) n; \
-         UPDATE words SET word = left(word, 3 + n % 9); CREATE UNIQUE INDEX ON words (n); \
+         CREATE TABLE words AS SELECT n, s[1 + n % 40] || s[1 + n / 40 % 40] || CASE WHEN n < 1600 THEN '' ELSE s[1 + n / 1600] END \
+           AS word FROM generate_series(0, 29999) n, string_to_array('{SYLLABLES}', ' ') s; CREATE UNIQUE INDEX ON words (n); \
          CREATE TABLE texts AS SELECT t.n AS place, string_agg(w.word, ' ') AS text FROM \
-           (SELECT n, floor(30000 * random() ^ 3)::int AS pick FROM generate_series(1, 3000) n, generate_series(1, 120)) t \
+           (SELECT n, floor(exp(random() * ln(29999)))::int AS pick FROM generate_series(1, 3000) n, generate_series(1, 160)) t \
            JOIN words w ON w.n = t.pick GROUP BY t.n; CREATE UNIQUE INDEX ON texts (place); \
          INSERT INTO agent_sessions (id, cwd, bytes, head, modified) \
            SELECT 'w' || n, '/words', 0, {ENTRIES} + 1, now() - n * interval '1 minute' FROM generate_series(1, {SESSIONS}) n; \
