@@ -108,8 +108,9 @@ impl Address {
         }
         let limit = timeout * 1000;
         let options = config.get_options().unwrap_or_default();
+        // Reading whole tables costs more than the planner knows: the keys of searches are long.
         config.options(format!(
-            "-c statement_timeout={limit} -c datestyle=ISO {options}"
+            "-c statement_timeout={limit} -c datestyle=ISO -c enable_seqscan=off {options}"
         ));
         if config.get_application_name().is_none() {
             config.application_name("agent-cli");

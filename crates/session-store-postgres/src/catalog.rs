@@ -181,7 +181,7 @@ impl SessionCatalog for PostgresCatalog {
             let log = InMemoryLog::forked(&header, &source, leaf, carry)?;
             let mut log = PostgresLog::unpersisted(self.database.clone(), log)?;
             let queue = source.queue().to_vec();
-            let lease = source.open().and_then(|store| store.lease());
+            let lease = source.open().and_then(SessionStore::lease);
             let from = source.locator().zip(lease);
             let from = from.map(|(at, epoch)| Ok::<_, StoreError>((self.id(at)?, epoch)));
             let from = from.transpose()?;

@@ -168,7 +168,6 @@ async fn measurements() {
             began,
         );
     }
-    searches(&server, &database, &*catalog).await;
     let size = format!(
         "SELECT pg_total_relation_size('{schema}.agent_lines')::bigint, \
             pg_total_relation_size('{schema}.agent_sessions')::bigint"
@@ -177,6 +176,7 @@ async fn measurements() {
     let (lines, sessions): (i64, i64) = (row.get(0), row.get(1));
     println!("bytes per line of {ENTRY}: {}", lines / i64::from(LINES));
     println!("bytes per session: {}", sessions / 100_000);
+    searches(&server, &database, &*catalog).await;
 }
 
 /// Searches sessions whose entries have 160 of 30,000 words each, as often as words are, and one word of their own.

@@ -10,7 +10,7 @@ use crate::{Database, server};
 
 /// How many sessions and queries are made by chance.
 const SESSIONS: usize = 16;
-const QUERIES: usize = 150;
+const QUERIES: usize = 100;
 
 /// What texts are made of.
 const PIECES: [&str; 24] = [
@@ -110,7 +110,7 @@ async fn every_session_in_which_a_search_finds_something_is_a_candidate() {
     for number in 0..SESSIONS {
         // Some are longer than a part of the index.
         let length = match number {
-            0 => 6000,
+            0 => 5000,
             _ => [3, 12, 40][numbers.below(3)],
         };
         let texts = [(); 3].map(|()| numbers.text(length));
