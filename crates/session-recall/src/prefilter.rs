@@ -23,6 +23,16 @@ pub(super) struct Signs {
     pub marker: bool,
 }
 
+impl Signs {
+    /// Returns what one of two pieces holds.
+    fn or(self, other: Self) -> Self {
+        Self {
+            term: self.term || other.term,
+            marker: self.marker || other.marker,
+        }
+    }
+}
+
 /// What is told of each entry, and whether there is more to tell; see [`Prefilter::each`].
 type Found<'a> = dyn FnMut(EntryIndex, Signs, Option<&[u8]>) -> bool + 'a;
 
@@ -94,22 +104,12 @@ impl Prefilter {
                 }
                 continue;
             };
-            let signs = self.signs(&bytes, &lines);
             let all = tree.left_out(&bytes, &lines, &mut |number, more| {
-                let (line, mut signs) = (&bytes[lines[number].clone()], signs[number]);
-                let whole = match more {
-                    None => Some(line),
-                    Some(Ok(more)) => {
-                        let is_match = |runs: &AhoCorasick| runs.is_match(more);
-                        signs.term |= self.runs.as_ref().is_some_and(is_match)
-                            || self.escapes(more).next().is_some();
-                        signs.marker |= self.marker.find(more).is_some();
-                        None
-                    }
-                    Some(Err(_)) => {
-                        signs = EVERYTHING;
-                        None
-                    }
+                let line = &bytes[lines[number].clone()];
+                let (signs, whole) = match more {
+                    None => (self.signs(line), Some(line)),
+                    Some(Ok(more)) => (self.signs(line).or(self.signs(more)), None),
+                    Some(Err(_)) => (EVERYTHING, None),
                 };
                 found(block[number], signs, whole)
             });
@@ -120,38 +120,28 @@ impl Prefilter {
         true
     }
 
-    /// Returns what the lines of a block hold.
-    fn signs(&self, bytes: &[u8], lines: &[Range<usize>]) -> Vec<Signs> {
-        let mut signs = vec![
-            Signs {
-                term: self.runs.is_none(),
-                ..Signs::default()
-            };
-            lines.len()
-        ];
-        mark(lines, self.marker.find_iter(bytes), |line| {
-            signs[line].marker = true;
-        });
-        if let Some(runs) = &self.runs {
-            let escapes = self.escapes(bytes);
-            mark(lines, escapes, |line| signs[line].term = true);
-            if let Some(output) = &self.output {
-                mark(lines, output.find_iter(bytes), |line| {
-                    signs[line].term = true;
-                });
-            }
-            mark_hits(runs, bytes, lines, |line| signs[line].term = true);
+    /// Returns what the bytes of a line hold.
+    fn signs(&self, line: &[u8]) -> Signs {
+        let has_output = || {
+            let output = self.output.as_ref();
+            output.is_some_and(|output| output.find(line).is_some())
+        };
+        Signs {
+            term: self
+                .runs
+                .as_ref()
+                .is_none_or(|runs| runs.is_match(line) || self.escapes(line) || has_output()),
+            marker: self.marker.find(line).is_some(),
         }
-        signs
     }
 
-    /// Returns where characters are escaped that could be part of a term.
-    fn escapes<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-        let is_printable = |at: &usize| {
-            let next = bytes.get(at + ESCAPE.len());
+    /// Returns whether a character is escaped that could be part of a term.
+    fn escapes(&self, line: &[u8]) -> bool {
+        let mut escapes = self.escape.find_iter(line);
+        escapes.any(|at| {
+            let next = line.get(at + ESCAPE.len());
             next.is_some_and(|digit| (b'2'..=b'7').contains(digit))
-        };
-        self.escape.find_iter(bytes).filter(is_printable)
+        })
     }
 }
 
@@ -168,38 +158,6 @@ fn stored<'t>(tree: &'t SessionTree, block: &[EntryIndex]) -> Option<Lines<'t>> 
     let bytes = tree.source_bytes(Span { offset: start, len }).ok()??;
     let place = |span: &Span| (span.offset - start) as usize..(span.end() - start) as usize;
     Some((bytes, spans.iter().map(place).collect()))
-}
-
-/// Calls `mark` with the number of each line that holds one of `runs`.
-fn mark_hits(
-    runs: &AhoCorasick,
-    bytes: &[u8],
-    lines: &[Range<usize>],
-    mut mark: impl FnMut(usize),
-) {
-    let mut at = 0;
-    let mut line = 0;
-    while let Some(hit) = runs.find(aho_corasick::Input::new(bytes).range(at..)) {
-        line += lines[line..].partition_point(|range| range.end <= hit.start());
-        let Some(range) = lines.get(line) else { break };
-        if range.start <= hit.start() {
-            mark(line);
-            // One hit is enough.
-            at = range.end;
-        } else {
-            at = hit.end();
-        }
-    }
-}
-
-/// Calls `mark` with the number of each line that one of the places, which ascend, is in.
-fn mark(lines: &[Range<usize>], places: impl Iterator<Item = usize>, mut mark: impl FnMut(usize)) {
-    for at in places {
-        let line = lines.partition_point(|range| range.end <= at);
-        if lines.get(line).is_some_and(|range| range.start <= at) {
-            mark(line);
-        }
-    }
 }
 
 /// Returns the longest run of printable ASCII characters that need no escape; `None` where there is none.
