@@ -221,8 +221,7 @@ pub fn refuse(path: &Path) -> Result<(), StoreError> {
 
 /// Returns what a file that is no session resembles, as the end of a message.
 pub fn resemblance(head: &[u8]) -> String {
-    nearest_miss(head).map_or_else(String::new, |miss| {
-        let reason = clean(&miss.reason);
-        format!("; it resembles {}, but {reason}", miss.format.name())
+    nearest_miss(head).map_or_else(String::new, |(format, reason)| {
+        format!("; it resembles {}, but {reason}", format.name())
     })
 }

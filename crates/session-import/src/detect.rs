@@ -6,15 +6,6 @@ use session_model::json::Members;
 /// How many lines are looked at.
 const MOST_LINES: usize = 64;
 
-/// Why a file is none of the known formats.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NearMiss {
-    /// The format that it resembles most.
-    pub format: Format,
-    /// What is missing, as a sentence fragment.
-    pub reason: String,
-}
-
 /// Returns the format of the file that begins with `head`, or `None` for a session of the pi family and for all else.
 ///
 /// The more of the file is given, the more certain the answer; some 64 KiB are enough, and the first line should be
@@ -45,50 +36,21 @@ pub fn detect(head: &[u8]) -> Option<Format> {
     cut_line(text)
 }
 
-/// Returns which format the file that begins with `head` resembles, where [`detect`] found none.
-pub fn nearest_miss(head: &[u8]) -> Option<NearMiss> {
-    let miss = |format, reason: &str| {
-        Some(NearMiss {
-            format,
-            reason: reason.to_owned(),
-        })
-    };
+/// Returns which format the file that begins with `head` resembles, where [`detect`] found none, and why it is not read.
+pub fn nearest_miss(head: &[u8]) -> Option<(Format, &'static str)> {
     if head.starts_with(b"SQLite format 3\0") {
         let reason = "a database is not read; write the session to a file with opencode export ID";
-        return miss(Format::Opencode, reason);
+        return Some((Format::Opencode, reason));
     }
     if head.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
         let reason = "it is compressed with Zstandard; decompress it first";
-        return miss(Format::Codex, reason);
+        return Some((Format::Codex, reason));
     }
-    let text = String::from_utf8_lossy(head);
-    let text = text.trim_start_matches('\u{feff}').trim_start();
-    let objects = text.lines().take(MOST_LINES);
-    for object in objects.filter_map(|line| Members::parse(line.trim())) {
-        if object.raw("payload").is_some() {
-            let kind = object.text("type").unwrap_or_default();
-            let reason = format!("its lines have a payload, but no known type ({kind:?})");
-            return miss(Format::Codex, &reason);
-        }
-        if object.raw("uuid").is_some() || object.raw("parentUuid").is_some() {
-            let reason = "its lines have a uuid, but no sessionId and no message";
-            return miss(Format::ClaudeCode, reason);
-        }
-        if object.raw("display").is_some() && object.raw("project").is_some() {
-            let reason = "it is the index of prompts; sessions are below projects/";
-            return miss(Format::ClaudeCode, reason);
-        }
-        if object.raw("sessionId").is_some() {
-            let reason = "its lines have a sessionId, but no projectHash and no messages";
-            return miss(Format::GeminiCli, reason);
-        }
-    }
-    let start: String = text.chars().take(4096).collect();
-    if start.starts_with('{') && start.contains("\"info\"") {
-        let reason = "it has an info, but no id of a session (ses_...) in it";
-        return miss(Format::Opencode, reason);
-    }
-    None
+    let first = head.split(|byte| *byte == b'\n').next()?;
+    let first = Members::parse(std::str::from_utf8(first).ok()?.trim())?;
+    let is_index = first.raw("display").is_some() && first.raw("project").is_some();
+    let reason = "it is the index of prompts; sessions are below projects/";
+    is_index.then_some((Format::ClaudeCode, reason))
 }
 
 /// Returns true for the lines of the pi family.
@@ -262,12 +224,12 @@ mod tests {
     }
 
     #[test]
-    fn a_near_miss_says_what_is_missing() {
-        let miss = |head: &[u8]| nearest_miss(head).map(|miss| miss.format);
+    fn a_near_miss_says_what_to_do() {
+        let miss = |head: &[u8]| nearest_miss(head).map(|(format, _)| format);
         assert_eq!(miss(b"SQLite format 3\0"), Some(Format::Opencode));
         assert_eq!(miss(&[0x28, 0xB5, 0x2F, 0xFD, 0]), Some(Format::Codex));
-        assert_eq!(miss(br#"{"type":"new","payload":{}}"#), Some(Format::Codex));
-        assert_eq!(miss(br#"{"uuid":"u"}"#), Some(Format::ClaudeCode));
+        let index = br#"{"display":"hi","project":"/p"}"#;
+        assert_eq!(miss(index), Some(Format::ClaudeCode));
         assert_eq!(miss(b"text"), None);
     }
 }

@@ -37,10 +37,6 @@ struct Message<'a> {
 /// How far behind the beginning of a line its mark stands at most, in bytes.
 const HEAD: usize = 512;
 
-/// How many bytes of a log are read at a time, and how many of them may be between what is wanted.
-const BLOCK: u64 = 1024 * 1024;
-const GAP: u64 = 16 * 1024;
-
 /// Gives the lines for which those stand that [`import_without_results`](crate::import_without_results) writes.
 #[derive(Debug, Clone)]
 pub struct ReadLater {
@@ -85,43 +81,20 @@ impl ReadLater {
         Some(Ok(draft.stamp(&stamp).into_bytes()))
     }
 
-    /// Gives for each of some lines the record, or the records, in which that stands for which it stands.
+    /// Gives for each of some lines the record in which that is for which it stands.
     pub fn left_out(
         &self,
         stored: &[u8],
         lines: &[Range<usize>],
         take: &mut TakeLeftOut<'_>,
     ) -> bool {
-        let places = lines.iter().map(|line| self.place(&stored[line.clone()]));
-        let places: Vec<Option<Place>> = places.collect();
-        let mut known: Option<(Place, Cow<'_, [u8]>)> = None;
-        (0..lines.len()).all(|line| {
-            let Some(place) = places[line] else {
-                return take(line, None);
-            };
-            if known.as_ref().is_none_or(|(known, _)| !holds(known, place)) {
-                let reach = reach(place, places[line + 1..].iter().flatten());
-                let read = self
-                    .read(reach)
-                    .map(|read| read.map(|bytes| (reach, bytes)));
-                // Where not all of it is there, this one still may be.
-                let read = match read {
-                    Some(Err(_)) => self
-                        .read(place)
-                        .map(|read| read.map(|bytes| (place, bytes))),
-                    read => read,
-                };
-                known = match read {
-                    None => return take(line, None),
-                    Some(Err(error)) => return take(line, Some(Err(error))),
-                    Some(Ok(read)) => Some(read),
-                };
+        lines.iter().enumerate().all(|(number, line)| {
+            let place = self.place(&stored[line.clone()]);
+            match place.and_then(|place| self.read(place)) {
+                Some(Ok(bytes)) => take(number, Some(Ok(&bytes))),
+                Some(Err(error)) => take(number, Some(Err(error))),
+                None => take(number, None),
             }
-            let bytes = known.as_ref().map_or(&[][..], |((_, from), bytes)| {
-                let (start, len) = (place.1.offset - from.offset, place.1.len);
-                &bytes[start as usize..][..len as usize]
-            });
-            take(line, Some(Ok(bytes)))
         })
     }
 
@@ -165,23 +138,4 @@ impl ReadLater {
         let at = message.timestamp.map(Timestamp::from_millis);
         result_draft(call, found.unwrap_or_default(), at, &mut ignored).ok()
     }
-}
-
-/// Returns whether a part of a log is in another.
-fn holds((log, known): &Place, (wanted, span): Place) -> bool {
-    *log == wanted && known.offset <= span.offset && span.end() <= known.end()
-}
-
-/// Returns a part of a log with those behind it that are near enough to be read with it.
-fn reach<'p>((log, first): Place, more: impl Iterator<Item = &'p Place>) -> Place {
-    let mut end = first.end();
-    for (_, span) in more.take_while(|place| place.0 == log) {
-        let is_near = (first.offset..=end + GAP).contains(&span.offset);
-        if !is_near || span.end() - first.offset > BLOCK {
-            break;
-        }
-        end = end.max(span.end());
-    }
-    let len = (end - first.offset) as u32;
-    (log, Span { len, ..first })
 }

@@ -61,7 +61,7 @@ use std::io::Write;
 
 use emitter::Out;
 
-pub use detect::{NearMiss, detect, nearest_miss};
+pub use detect::{detect, nearest_miss};
 pub use error::ImportError;
 pub use examine::{Examined, examine};
 pub use export::{ExportError, ExportReport, Target, export};

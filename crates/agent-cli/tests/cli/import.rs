@@ -204,7 +204,7 @@ fn an_automatic_compaction_below_half_the_window_bounds_it() {
 fn a_file_of_no_known_format_names_those_that_were_tried() {
     let env = TestEnv::new();
     env.write("new-codex.jsonl", "{\"type\":\"new\",\"payload\":{}}\n");
-    assert_snapshot!(env.run(&["inspect", "new-codex.jsonl"]).stderr, @r#"error: new-codex.jsonl: JSON, but no session; a session begins with a line of type "session"; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export, Copilot CLI, Cline, goose, crush; it resembles Codex, but its lines have a payload, but no known type ("new")"#);
+    assert_snapshot!(env.run(&["inspect", "new-codex.jsonl"]).stderr, @r#"error: new-codex.jsonl: JSON, but no session; a session begins with a line of type "session"; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export, Copilot CLI, Cline, goose, crush"#);
     env.write("opencode.db", b"SQLite format 3\0rest");
     #[cfg(not(feature = "databases"))]
     assert_snapshot!(env.run(&["inspect", "opencode.db"]).stderr, @"error: opencode.db: a database, which this build does not read: build it with --features databases, or have the agent write the session to a file (opencode export ID, goose session export --format json)");

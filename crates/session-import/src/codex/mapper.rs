@@ -8,7 +8,7 @@ use session_model::{EntryDraft, EntryId, ModelRef, Timestamp, UserParts};
 use super::compacted::kept_text;
 use super::items::{self, answer_part, is_output, message_parts, output_of};
 use super::lead::Lead;
-use super::outputs::Outputs;
+use super::outputs::{Output, Outputs};
 use super::scan::{At, Scan, is_native};
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
@@ -360,9 +360,10 @@ impl<'a, 'w> Mapper<'a, 'w> {
 
     /// Returns the next result of a call; or only where it stands, if it is read later.
     fn read_output(&mut self, call: &str) -> Result<Option<CallResult>, ImportError> {
-        let Some((At { segment, span }, at, id)) = self.outputs.take(call) else {
+        let Some(Output { at, time, id }) = self.outputs.take(call) else {
             return Ok(None);
         };
+        let At { segment, span } = at;
         let found = match self.emitter.reads_later() {
             true => CallResult {
                 later: Some(LaterPlace {
@@ -378,8 +379,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
             }
         };
         Ok(Some(CallResult {
-            id: id.to_owned(),
-            at,
+            id: id.into(),
+            at: time,
             ..found
         }))
     }

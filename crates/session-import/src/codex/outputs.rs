@@ -1,4 +1,6 @@
-//! Where the results of calls stand, by the ids of the calls.
+//! Where the results of calls are, by the ids of the calls.
+
+use std::collections::VecDeque;
 
 use session_model::Timestamp;
 
@@ -6,84 +8,31 @@ use super::scan::At;
 use crate::ids::{ByHash, hash_of};
 
 /// A result of a call.
-struct Output {
-    at: At,
-    time: Option<Timestamp>,
-    /// Where the id of the call begins in the texts; behind it stands that of the result.
-    start: usize,
-    call: u32,
-    id: u32,
-    /// The next result of a call whose id has the same hash.
-    next: Option<u32>,
+pub(super) struct Output {
+    pub at: At,
+    pub time: Option<Timestamp>,
+    /// Its own id, or an empty text.
+    pub id: Box<str>,
 }
 
-/// The results of each call, in their order.
+/// The results of each call, in their order, by the hash of its id.
 #[derive(Default)]
-pub(super) struct Outputs {
-    list: Vec<Output>,
-    texts: String,
-    /// The first result that is left, by the hash of the id of its call.
-    first: ByHash<u32>,
-}
+pub(super) struct Outputs(ByHash<VecDeque<Output>>);
 
 impl Outputs {
-    pub fn push(&mut self, call: &str, id: &str, at: At, time: Option<Timestamp>) {
-        self.list.push(Output {
-            at,
-            time,
-            start: self.texts.len(),
-            // Lines are far shorter than 4 GiB.
-            call: call.len() as u32,
-            id: id.len() as u32,
-            next: None,
-        });
-        self.texts.push_str(call);
-        self.texts.push_str(id);
+    pub fn push(&mut self, call: &str, output: Output) {
+        self.0.entry(hash_of(call)).or_default().push_back(output);
     }
 
     /// Adds later ones.
     pub fn append(&mut self, later: Self) {
-        let before = self.texts.len();
-        self.texts.push_str(&later.texts);
-        self.list
-            .extend(later.list.into_iter().map(|output| Output {
-                start: output.start + before,
-                ..output
-            }));
+        for (call, outputs) in later.0 {
+            self.0.entry(call).or_default().extend(outputs);
+        }
     }
 
-    /// Returns them ready to be taken.
-    pub fn indexed(mut self) -> Self {
-        self.first.reserve(self.list.len());
-        for index in (0..self.list.len() as u32).rev() {
-            let later = self.first.insert(hash_of(self.call(index)), index);
-            self.list[index as usize].next = later;
-        }
-        self
-    }
-
-    fn call(&self, index: u32) -> &str {
-        let output = &self.list[index as usize];
-        &self.texts[output.start..][..output.call as usize]
-    }
-
-    /// Takes the first result of a call that is left: where it is, its time and its id, which may be empty.
-    pub fn take(&mut self, call: &str) -> Option<(At, Option<Timestamp>, &str)> {
-        let hash = hash_of(call);
-        let mut found = *self.first.get(&hash)?;
-        let mut before = None;
-        while self.call(found) != call {
-            before = Some(found);
-            found = self.list[found as usize].next?;
-        }
-        let next = self.list[found as usize].next;
-        match (before, next) {
-            (Some(before), _) => self.list[before as usize].next = next,
-            (None, Some(next)) => drop(self.first.insert(hash, next)),
-            (None, None) => drop(self.first.remove(&hash)),
-        }
-        let output = &self.list[found as usize];
-        let id = &self.texts[output.start..][output.call as usize..][..output.id as usize];
-        Some((output.at, output.time, id))
+    /// Takes the first result of a call that is left.
+    pub fn take(&mut self, call: &str) -> Option<Output> {
+        self.0.get_mut(&hash_of(call))?.pop_front()
     }
 }

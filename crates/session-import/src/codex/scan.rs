@@ -7,7 +7,7 @@ use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Tim
 
 use super::items::{is_output, unwrapped};
 use super::lead::Lead;
-use super::outputs::Outputs;
+use super::outputs::{Output, Outputs};
 use crate::FindSession;
 use crate::emitter::Emitter;
 use crate::error::ImportError;
@@ -133,7 +133,6 @@ pub(super) fn scan(
         "openai".clone_into(&mut scan.provider);
     }
     scan.segments = segments;
-    scan.outputs = scan.outputs.indexed();
     Ok(scan)
 }
 
@@ -260,8 +259,12 @@ impl Scan {
                 self.has_user_items |= lead.payload == "message" && lead.role == "user";
                 self.has_answer_items |= lead.payload == "message" && lead.role == "assistant";
                 if is_output(lead.payload) && !lead.call_id.is_empty() {
-                    let time = Timestamp::parse(lead.at);
-                    self.outputs.push(lead.call_id, lead.id, at, time);
+                    let output = Output {
+                        at,
+                        time: Timestamp::parse(lead.at),
+                        id: lead.id.into(),
+                    };
+                    self.outputs.push(lead.call_id, output);
                 }
             }
             "token_usage_record" => self.has_usage_records = true,
