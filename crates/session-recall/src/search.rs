@@ -207,15 +207,11 @@ impl<'a> RecallSearch<'a> {
         if stop() {
             return None;
         }
+        let next = if is_ranked { usize::MAX } else { LIST_NEXT };
         let mut build = |width: usize| {
             let of = |it: &Shown| {
                 let width = width_of(width, it.group.score / best, it.text.author);
-                let next = if is_ranked {
-                    width
-                } else {
-                    width.min(LIST_NEXT)
-                };
-                let widths = [width, next];
+                let widths = [width, width.min(next)];
                 let found = recalled(self.path, self.gate(), it, &ranked.weights, widths);
                 let subagent = subagent(self.tree(), &self.places, it.group.newest.index);
                 Recalled { subagent, ..found }
