@@ -90,8 +90,7 @@ fn help() {
                    registers it
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch that agent-cli wrote
-      redo         Bring again what was undone last, or compact by another strategy in place of the
-                   newest compaction
+      redo         Reapply the last undo, or replace the newest compaction by one of another strategy
       pin          Keep a text or an entry verbatim through every compaction; list and remove such pins
       migrate      Write a session of version 1 or 2 as version 3
       import       Write a session of another agent as a new session
@@ -258,7 +257,8 @@ fn help() {
 
     Options:
           --leaf <ID>
-              Use this entry as the current position instead of the last one; `root` is before everything
+              Use this entry as the current position instead of the last one; `root` is before
+              everything
 
           --window <TOKENS>
               The model's context window in tokens, also the summarizer's; unless given, the largest of

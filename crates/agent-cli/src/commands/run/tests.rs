@@ -62,7 +62,7 @@ fn ctrl_c_before_all_is_done_stops_the_run() {
     assert_snapshot!(said(stopped(Some(TurnEnd::Aborted))), @"stopped; to continue: agent-cli --resume s");
     let mut ended = stopped(Some(TurnEnd::Done));
     ended.finished.waiting = 2;
-    assert_snapshot!(said(ended), @"stopped; 2 messages wait and are sent then; to continue: agent-cli --resume s");
+    assert_snapshot!(said(ended), @"stopped; 2 messages wait and are sent when you continue; to continue: agent-cli --resume s");
     let mut ended = stopped(Some(TurnEnd::Done));
     ended.driver.due = [ScriptAction::Compact { focus: None }].into();
     assert_snapshot!(said(ended), @"stopped; to continue: agent-cli --resume s");
