@@ -631,7 +631,7 @@ fn a_read_only_session_is_not_written_whatever_its_version() {
         let said = refused(&env, 1, &["pin", "s.jsonl", "--text", "x", "--in-place"]);
         assert_eq!(
             said,
-            "error: cannot write [DIR]/s.jsonl: permission denied; write elsewhere with --out, or change the permissions"
+            "error: cannot write s.jsonl: permission denied; write elsewhere with --out, or change the permissions"
         );
         assert_eq!(env.read("s.jsonl"), content.as_bytes());
         assert!(!env.path("s.jsonl.v1.bak").exists());

@@ -216,7 +216,7 @@ fn a_guess_is_of_the_agent_that_asks_and_said_once() {
     client.request("initialize", &hello);
     client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     let call = json!({ "queries": ["gateway"] });
-    assert_snapshot!(client.call("recall", &call), @"error: no session of gemini works in this project; name one by session, or set scope");
+    assert_snapshot!(client.call("recall", &call), @"error: no session of gemini was found for this project; name one by session, or set scope");
     let mut client = Client::initialized(&env, &[]);
     assert!(client.call("recall", &call).contains("a guess"));
     assert!(!client.call("recall", &call).contains("a guess"));

@@ -171,7 +171,7 @@ fn a_name_that_no_session_has_leaves_the_session_running() {
     pty.send("/resume zzz\r");
     pty.wait_for("no session is called zzz");
     pty.send("/resume codex:newest\r");
-    pty.wait_for("no session of codex works in this project");
+    pty.wait_for("no session of codex was found for this project");
     pty.send("hi\r");
     pty.wait_for("Still here.");
     pty.send("/quit\r");

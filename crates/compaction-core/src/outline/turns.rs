@@ -34,6 +34,9 @@ const HALF_LIST: f64 = 4.0;
 /// The length limit of the line with a command's error, in characters.
 const WHY: usize = 160;
 
+/// That of the last line of a test or check without one, in characters.
+const PRINTED: usize = 48;
+
 /// A turn that is being read.
 #[derive(Default)]
 struct Turn {
@@ -283,7 +286,7 @@ impl Work {
         let done = |(_, role, text, outcome): (usize, CommandRole, String, Outcome)| {
             let printed = match outcome {
                 Outcome::Ended { line } if is_check(&role) && !line.is_empty() => {
-                    format!(": {}", escape_line(&one_line(&line, WHY)))
+                    format!(": {}", escape_line(&one_line(&line, PRINTED)))
                 }
                 outcome => ended(&outcome),
             };

@@ -92,7 +92,7 @@ fn sessions_of_every_agent_are_found_by_name() {
     assert!(home.named("", "work").starts_with("no file and no session"));
     assert!(
         home.named("codex:newest", "work")
-            .starts_with("no session of codex works in this project")
+            .starts_with("no session of codex was found for this project")
     );
 }
 

@@ -101,7 +101,7 @@ impl Caller {
             .agent
             .map_or(String::new(), |agent| format!(" of {agent}"));
         let none =
-            format!("no session{of} works in this project; name one by session, or set scope");
+            format!("no session{of} was found for this project; name one by session, or set scope");
         found.map(Which::Guess).ok_or(Error::Usage(none))
     }
 }
