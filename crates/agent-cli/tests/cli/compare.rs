@@ -45,7 +45,7 @@ fn strategies_stand_side_by_side() {
     your messages   100% of 18        -
     failing runs    100% of 4         -
     files           97% of 37         -
-    answers         36% of 61         -
+    answers         40% of 61         -
     tool output     27% of 289        77% of 100
     shares are of what would leave the context: what can still be read, whole or in part; nothing was changed
     ");

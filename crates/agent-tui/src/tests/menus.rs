@@ -144,8 +144,8 @@ fn help_fits_forty_columns() {
           line
       ctrl+j, \ enter  new line
       up, down       earlier prompts
-      alt+up         edit the newest message
-          that waits
+      alt+up         edit the newest queued
+          message
       esc            cancel the compaction,
           else stop the turn
       ctrl+c         empty the editor or

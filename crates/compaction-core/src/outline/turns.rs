@@ -34,7 +34,7 @@ const HALF_LIST: f64 = 4.0;
 /// The length limit of the line with a command's error, in characters.
 const WHY: usize = 160;
 
-/// That of the last line of a test or check without one, in characters.
+/// That of the last line of tests without one, in characters.
 const PRINTED: usize = 48;
 
 /// A turn that is being read.
@@ -285,7 +285,7 @@ impl Work {
             .partition(|(_, role, ..)| is_check(role));
         let done = |(_, role, text, outcome): (usize, CommandRole, String, Outcome)| {
             let printed = match outcome {
-                Outcome::Ended { line } if is_check(&role) && !line.is_empty() => {
+                Outcome::Ended { line } if role == CommandRole::Tests && !line.is_empty() => {
                     format!(": {}", escape_line(&one_line(&line, PRINTED)))
                 }
                 outcome => ended(&outcome),

@@ -445,8 +445,8 @@ fn instructions_that_leave_no_room_are_named() {
         life.ask("one").await;
         assert_snapshot!(life.ask("two").await, @"
         auto-compaction threshold extractive
-        auto-compacted: Auto-compaction failed: what must stay takes 8940 tokens, more than the window of 4000: tokens of system prompt 4, tools 656, instructions such as AGENTS.md 8075, messages 205; shorten the instructions (instructions.maxBytes) or use a larger window
-        notice: 3 automatic compactions failed; the next waits until the context has changed by a tenth, or overflows; tokens of system prompt 4, tools 656, instructions such as AGENTS.md 8075, messages 10; shorten the instructions (instructions.maxBytes) or use a larger window
+        auto-compacted: Auto-compaction failed: what must stay takes 8937 tokens, more than the window of 4000: tokens of system prompt 4, tools 653, instructions such as AGENTS.md 8075, messages 205; shorten the instructions (instructions.maxBytes) or use a larger window
+        notice: 3 automatic compactions failed; the next waits until the context has changed by a tenth, or overflows; tokens of system prompt 4, tools 653, instructions such as AGENTS.md 8075, messages 10; shorten the instructions (instructions.maxBytes) or use a larger window
         user: two
         answer (stop): b
         turn done

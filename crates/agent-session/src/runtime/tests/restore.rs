@@ -469,8 +469,8 @@ fn what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
         let before = harness.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
-        progress: scripted/script (summary): the context would not get smaller: 409 tokens before, 837 after
-        compacted: the context would not get smaller: 409 tokens before, 837 after
+        progress: scripted/script (summary): the context would not get smaller: 409 tokens before, 838 after
+        compacted: the context would not get smaller: 409 tokens before, 838 after
         ");
         assert_eq!(harness.files(), before);
         life.close().await;

@@ -201,7 +201,7 @@ fn an_overflow_of_this_model_is_recovered_from_once() {
         auto-compaction overflow context-full
         auto-compacted context-full by scripted/script, goes on
         answer (error):  context overflow: scripted/script: the script says context_overflow
-        turn failed: Context overflow recovery failed: the context still does not fit after a compaction: scripted/script: the script says context_overflow; tokens of system prompt 4, tools 656, messages 1319; begin a new session or use a larger window
+        turn failed: Context overflow recovery failed: the context still does not fit after a compaction: scripted/script: the script says context_overflow; tokens of system prompt 4, tools 653, messages 1319; begin a new session or use a larger window
         ");
     });
 }

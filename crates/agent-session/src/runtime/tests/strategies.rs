@@ -78,7 +78,7 @@ fn off_refuses_manual_compactions_and_runs_no_others() {
         assert_snapshot!(life.ask("more").await, @"
         user: more
         answer (error):  context overflow: scripted/script: the script says context_overflow
-        turn failed: Context overflow recovery failed: scripted/script: the script says context_overflow; tokens of system prompt 4, tools 656, messages 6826; begin a new session or use a larger window (automatic compaction is switched off)
+        turn failed: Context overflow recovery failed: scripted/script: the script says context_overflow; tokens of system prompt 4, tools 653, messages 6826; begin a new session or use a larger window (automatic compaction is switched off)
         ");
         life.send(Command::SetAutomatic(true));
         life.until(|event| matches!(event, SessionEvent::Error { .. }))

@@ -353,7 +353,7 @@ fn a_switched_off_session_is_not_compacted_by_itself() {
         assert_snapshot!(life.ask("more").await, @"
         user: more
         answer (error):  context overflow: scripted/script: the script says context_overflow
-        turn failed: Context overflow recovery failed: scripted/script: the script says context_overflow; tokens of system prompt 4, tools 656, messages 6058; begin a new session or use a larger window (automatic compaction is switched off)
+        turn failed: Context overflow recovery failed: scripted/script: the script says context_overflow; tokens of system prompt 4, tools 653, messages 6058; begin a new session or use a larger window (automatic compaction is switched off)
         ");
         life.send(Command::SetAutomatic(true));
         assert_snapshot!(life.ask("and more").await, @"

@@ -148,7 +148,7 @@ fn what_was_swapped_after_the_look_is_not_opened() {
             &CommitPoint::default(),
             || Ok(()),
         );
-        assert!(refused.unwrap_err().contains("no folder"));
+        assert!(refused.unwrap_err().contains("not a folder"));
     }
     assert_eq!(outside(&sandbox), before);
     swap(&sandbox);
