@@ -77,9 +77,10 @@ impl Moment {
         if let Some(at) = dates.iter().find_map(|text| Timestamp::parse(text)) {
             return Ok(Self::Time(at));
         }
-        let wrong = "is not a time; write 2026-01-31 or 2026-01-31T10:00:00Z";
         let Some(path) = path else {
-            return Err(wrong.to_owned());
+            return Err(format!(
+                "{text} is not a time; write 2026-01-31 or 2026-01-31T10:00:00Z"
+            ));
         };
         let tree = path.tree();
         if let Some(number) = text.strip_prefix("compaction") {
@@ -96,7 +97,11 @@ impl Moment {
             return found.map(|at| Self::Entry(*at)).ok_or_else(none);
         }
         let found = tree.find_by_beginning(text.trim_matches(['[', ']']));
-        let found = found.map_err(|_| format!("{wrong}, an id, or compaction 2"))?;
+        let found = found.map_err(|_| {
+            format!(
+                "{text} is neither a time nor the id of one entry; write 2026-01-31, 2026-01-31T10:00:00Z, an id, or compaction 2"
+            )
+        })?;
         Ok(Self::Entry(found))
     }
 

@@ -533,7 +533,7 @@ async fn what_cannot_be_recalled_is_said() {
     ---
     queries: the pattern cannot be used: Compiled regex exceeds size limit of 1048576 bytes.
     ---
-    since: is not a time; write 2026-01-31 or 2026-01-31T10:00:00Z, an id, or compaction 2
+    since: yesterday is neither a time nor the id of one entry; write 2026-01-31, 2026-01-31T10:00:00Z, an id, or compaction 2
     ---
     before: there is no compaction 2 on the path
     ---
