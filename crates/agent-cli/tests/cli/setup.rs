@@ -98,7 +98,12 @@ fn undo_restores_every_byte_of_what_was_there() {
         assert_eq!(after[&backup], text.as_bytes(), "{agent} {text:?}");
         let program = env.path("elsewhere/agent-cli");
         std::fs::create_dir_all(env.path("elsewhere")).expect("made");
-        std::fs::copy(env!("CARGO_BIN_EXE_agent-cli"), &program).expect("copied");
+        // A copy may still be open for writing in another test's child when it is run.
+        let built = env!("CARGO_BIN_EXE_agent-cli");
+        let linked = std::fs::hard_link(built, &program);
+        linked
+            .or_else(|_| std::fs::copy(built, &program).map(drop))
+            .expect("another name of the program");
         let mut command = env.command(&program.to_string_lossy());
         env.output(command.args(["setup", agent])).success();
         let moved = files_in(&env.home());
