@@ -36,7 +36,7 @@ pub(crate) fn hook_context(text: &str) -> String {
     render(&Prompt { text })
 }
 
-/// Returns what stands in place of an image that the provider refuses; `id` is its entry.
+/// Returns what replaces an image that the provider refuses; `id` is its entry.
 pub(crate) fn rejected_image(id: &str) -> String {
     #[derive(Template)]
     #[template(path = "rejected-image.md")]

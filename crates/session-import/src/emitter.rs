@@ -24,7 +24,7 @@ use crate::{IMPORT_ENTRY, Origin};
 /// The custom type of the entry that moves the leaf; `agent-cli` writes the same.
 pub(crate) use session_model::LEAF_ENTRY;
 
-/// What stands in place of a result that the source does not have.
+/// What replaces a result that the source does not have.
 pub(crate) const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
 
 /// What the model sees in place of a result that was cleared.

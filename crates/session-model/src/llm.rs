@@ -203,7 +203,7 @@ struct OrphanToolResult<'a> {
     tool: &'a str,
 }
 
-/// Returns what stands in place of a result that was never recorded.
+/// Returns what replaces a result that was never recorded.
 pub(crate) fn missing_result_text() -> String {
     render(&MissingToolResult)
 }

@@ -25,7 +25,7 @@ pub type Clean<'a> = &'a (dyn Fn(&str) -> String + Sync);
 const OPEN: &str = "<private>";
 const CLOSE: &str = "</private>";
 
-/// What stands in place of a private span.
+/// What replaces a private span.
 const REMOVED: &str = "[private]";
 
 /// Returns whether a text carries a marker that excludes it.
