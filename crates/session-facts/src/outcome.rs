@@ -67,13 +67,12 @@ pub(crate) fn outcome(output: &str, is_error: bool, is_hidden: bool, is_check: b
         Some(_) => true,
         None => is_error || is_check && says_failed(lines.clone()),
     };
-    let lines: Vec<&str> = lines.collect();
     match failed {
         true => Outcome::Failed {
-            line: failure_line(&lines),
+            line: failure_line(&lines.collect::<Vec<_>>()),
         },
         false => Outcome::Ended {
-            line: said(&lines).next_back().unwrap_or_default().to_owned(),
+            line: said(lines).next_back().unwrap_or_default().to_owned(),
         },
     }
 }
@@ -141,9 +140,12 @@ fn says_failed<'a>(lines: impl DoubleEndedIterator<Item = &'a str>) -> bool {
 }
 
 /// Returns the lines that are neither blank nor the exit code.
-fn said<'a>(lines: &[&'a str]) -> impl DoubleEndedIterator<Item = &'a str> {
-    let lines = lines.iter().map(|line| line.trim());
-    lines.filter(|line| !line.is_empty() && stated_code(line).is_none())
+fn said<'a>(
+    lines: impl DoubleEndedIterator<Item = &'a str>,
+) -> impl DoubleEndedIterator<Item = &'a str> {
+    lines
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && stated_code(line).is_none())
 }
 
 /// Returns the line that says why: the first of those that say it most surely, or the last one.
@@ -162,9 +164,10 @@ fn failure_line(lines: &[&str]) -> String {
             3 - u8::from(holds(&MARKS))
         }
     };
-    let first = |of_rank: u8| said(lines).find(|line| rank(line) == of_rank);
+    let said = || said(lines.iter().copied());
+    let first = |of_rank: u8| said().find(|line| rank(line) == of_rank);
     let best = first(1).or_else(|| first(2));
-    best.or_else(|| said(lines).next_back())
+    best.or_else(|| said().next_back())
         .unwrap_or_default()
         .to_owned()
 }

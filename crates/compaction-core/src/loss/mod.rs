@@ -308,8 +308,8 @@ fn said_before<'a>(
     // A text that is pinned on another branch is pinned here too.
     let pins = pins_of(path).into_iter().filter_map(move |pin| {
         let written = tree.find(&pin.entry_id)?;
-        let before = path.entries().iter().take_while(|index| **index < written);
-        Some((before.count().saturating_sub(1), folded(&pin.text)))
+        let before = path.entries().partition_point(|index| *index < written);
+        Some((before.saturating_sub(1), folded(&pin.text)))
     });
     said.chain(pins)
 }
